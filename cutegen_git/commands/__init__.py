@@ -1,0 +1,1 @@
+"""One verb a file: flags in, text and an exit code out."""

@@ -1,0 +1,1 @@
+"""Where candidates run: a GPU, or the emulator on a CPU."""
