@@ -35,7 +35,9 @@ class ToolError(CutegenError):
     def __init__(self, argv: list[str], code: int | None, stdout: str, stderr: str, *, why: str = "") -> None:
         self.argv, self.code, self.why = argv, code, why
         self.stdout, self.stderr = stdout[-TAIL_CHARS:], stderr[-TAIL_CHARS:]
-        last = next((line for line in reversed((stderr or stdout).strip().splitlines()) if line.strip()), "no output")
+        last = next(
+            (line for line in reversed((stderr or stdout).strip().splitlines()) if line.strip()), "no output"
+        )
         ended = why or ("timed out" if code is None else f"exit code {code}")
         super().__init__(f"{' '.join(argv[:3])} failed ({ended}): {last.strip()}")
 
