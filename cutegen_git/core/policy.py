@@ -39,7 +39,7 @@ def next_move(history: History, setting: Setting) -> Move:
     """The next move."""
     return (
         _measure(history, setting)
-        or _advance(history, setting)
+        or next_advance(history, setting)
         or _limit(history, setting.limits)
         or _ask(history, setting)
     )
@@ -60,7 +60,7 @@ def _measure(history: History, setting: Setting) -> Move | None:
     return None
 
 
-def _advance(history: History, setting: Setting) -> Move | None:
+def next_advance(history: History, setting: Setting) -> Advance | None:
     """The path follows its best; main follows where the home device judged."""
     best = history.best(setting.judging, PATH)
     if best is None:
@@ -101,7 +101,8 @@ def _ask(history: History, setting: Setting) -> Move:
     """The next thing to ask a model for."""
     if not history.attempts:
         return Generate(PATH)
-    best = history.best(setting.judging, PATH)
+    # The path's head and not the fastest number: the two differ only by what measuring can show.
+    best = history.at(history.path_heads.get(PATH, "")) or history.best(setting.judging, PATH)
     last = history.attempts[-1]
     if is_broken(last, setting.judging):
         fixes = fixes_in_a_row(history)

@@ -1,0 +1,209 @@
+"""What this machine can find out about an attempt: build it, and judge it where a device is at hand.
+
+A bench is opened once a run; the judge's session behind it keeps torch, inputs, references and baselines.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutegen_git.core.feedback import compiler
+from cutegen_git.core.history import NO_DEVICE
+from cutegen_git.devices import gpu
+from cutegen_git.hands import build as builder
+from cutegen_git.hands import machine, toolchain
+from cutegen_git.hands.cache import Cache
+from cutegen_git.words.attempt import Commit
+from cutegen_git.words.errors import ToolError
+from cutegen_git.words.verdict import Outcome, Resources, Verdict
+
+from .project import Project
+
+if TYPE_CHECKING:
+    from cutegen_git.judge.session import Session
+
+Say = Callable[[str], None]
+KERNEL_SUFFIXES = (".cu", ".cuh")
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """A verdict with what stands beside it."""
+
+    verdict: Verdict
+    feedback: str = ""  # for the next prompt
+    samples: Mapping[str, Sequence[int]] = field(default_factory=dict)  # nanoseconds by arm
+    facts: Mapping[str, str] = field(default_factory=dict)  # for the tag's message
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What judging found, before it becomes a verdict with ids and dates."""
+
+    outcome: Outcome
+    why: str = ""
+    code: str = "none"
+    feedback: str = ""
+
+
+@dataclass
+class Bench:
+    """Builds and judges for one project."""
+
+    project: Project
+    say: Say
+    nvcc: Path | None = None
+    cutlass: Path | None = None
+    use_device: bool = True
+
+    def __post_init__(self) -> None:
+        self.device, self.no_device = gpu.open_gpu() if self.use_device else (None, "no device asked for")
+        self.runner = machine.runner_name(self.here, machine.environment())
+        self._session: Session | None = None
+        self._toolchain: toolchain.Toolchain | None = None
+        self.cache = Cache.open(machine.environment())
+
+    @property
+    def here(self) -> str:
+        """Slug of the device that judges here."""
+        return self.device.facts.slug if self.device else NO_DEVICE
+
+    def judge(self, commit: Commit, incumbent: Commit | None = None) -> Judging:
+        """The verdict on an attempt, not yet recorded. Never raises for a bad kernel."""
+        sources = self.project.kernel_files(commit.id)
+        refusal = refuse(sources)
+        if refusal:
+            return self._judging(commit, _Finding(Outcome.REJECTED_BEFORE_BUILD, refusal, feedback=refusal))
+        self.say(f"{commit.attempt.label}: building for {self.project.task.arch}")
+        try:
+            built = self.build(sources)
+        except ToolError as error:
+            return self._judging(commit, _Finding(Outcome.INFRASTRUCTURE, str(error)))
+        seconds = {"build": round(built.seconds, 1)}
+        if not built.ok:
+            report = compiler.explain(built.log, exit_code=built.exit_code, sources=_texts(sources))
+            why = report.first_error.message if report.first_error else "nvcc failed"
+            return self._judging(
+                commit, _Finding(Outcome.BUILD_ERROR, why, feedback=report.feedback), seconds=seconds
+            )
+        resources = worst_resources(built)
+        if self.device is None:
+            finding = _Finding(Outcome.UNSUPPORTED, f"no GPU here: {self.no_device}", built.code)
+            return self._judging(commit, finding, seconds=seconds, resources=resources)
+        return self._on_device(commit, built, incumbent, seconds, resources)
+
+    def build(self, sources: Mapping[str, bytes]) -> builder.Build:
+        """The library for this task and, where a device is here, for that device."""
+        if self._toolchain is None:
+            self._toolchain = toolchain.find(nvcc=self.nvcc, cutlass=self.cutlass)
+        sm = self.device.facts.sm if self.device else None
+        return builder.build(
+            self.project.task, sources, toolchain=self._toolchain, cache=self.cache, target_sm=sm, say=self.say
+        )
+
+    def _on_device(
+        self,
+        commit: Commit,
+        built: builder.Build,
+        incumbent: Commit | None,
+        seconds: Mapping[str, float],
+        resources: Resources | None,
+    ) -> Judging:
+        rival = self.build(self.project.kernel_files(incumbent.id)) if incumbent else None
+        found = self.session().judge(
+            built, commit=commit.id, secret=secrets.token_bytes(16), incumbent=rival if rival and rival.ok else None
+        )
+        verdict = self._verdict(
+            commit,
+            _Finding(found.outcome, found.why, built.code),
+            {**seconds, **{phase: round(spent, 1) for phase, spent in found.seconds.items()}},
+            resources,
+            found,
+        )
+        facts = {**self._toolchain_facts(), **found.facts, "Code": built.code, **self._task_facts()}
+        return Judging(verdict, found.feedback, found.samples, facts)
+
+    def session(self) -> Session:
+        """The judge's session, opened at the first kernel that builds."""
+        if self._session is None:
+            from cutegen_git.judge import reference
+            from cutegen_git.judge.session import Session
+
+            self.say("opening the judge: torch, references and baselines (first kernel only)")
+            assert self.device is not None
+            loaded = reference.load(self.project.reference, self.project.task)
+            self._session = Session(
+                self.project.task, loaded, self.device, cache_dir=self.cache.root / "judge", say=self.say
+            )
+        return self._session
+
+    def _judging(
+        self,
+        commit: Commit,
+        finding: _Finding,
+        *,
+        seconds: Mapping[str, float] | None = None,
+        resources: Resources | None = None,
+    ) -> Judging:
+        return Judging(self._verdict(commit, finding, seconds or {}, resources, None), finding.feedback)
+
+    def _verdict(
+        self,
+        commit: Commit,
+        finding: _Finding,
+        seconds: Mapping[str, float],
+        resources: Resources | None,
+        found: object,
+    ) -> Verdict:
+        return Verdict(
+            outcome=finding.outcome,
+            device=self.here,
+            runner=self.runner,
+            commit=commit.id,
+            kernel_tree=commit.kernel_tree,
+            task=self.project.task_hash,
+            code=finding.code,
+            at=machine.now_s(),
+            why=finding.why,
+            timing=getattr(found, "timing", None),
+            resources=resources,
+            seconds=seconds,
+        )
+
+    def _toolchain_facts(self) -> dict[str, str]:
+        assert self._toolchain is not None
+        return {"Nvcc": self._toolchain.version, "Cutlass": self._toolchain.cutlass_version}
+
+    def _task_facts(self) -> dict[str, str]:
+        task = self.project.task
+        return {
+            "Precision": f"{task.precision.policy}, accumulate {task.precision.accumulate}",
+            "Workloads": " ".join(w.label() for w in task.workloads if w.role.value == "rank"),
+        }
+
+
+def refuse(sources: Mapping[str, bytes]) -> str:
+    """Why a kernel folder may not be built; "" if it may. First form of the guard (judge.md, section 2)."""
+    if not any(name.endswith(".cu") for name in sources):
+        return "kernel/ holds no .cu file"
+    odd = [name for name in sources if not name.endswith(KERNEL_SUFFIXES) or "/" in name]
+    if odd:
+        return f"kernel/ may hold only *.cu and *.cuh, not {', '.join(sorted(odd)[:3])}"
+    return ""
+
+
+def worst_resources(built: builder.Build) -> Resources | None:
+    """Of the kernel with most registers, in the code that runs; None where ptxas said nothing."""
+    kernels = [kernel for library in built.libraries for kernel in library.resources]
+    if not kernels:
+        return None
+    worst = max(kernels, key=lambda kernel: kernel.registers)
+    return Resources(worst.registers, worst.smem_bytes, worst.spill_store_bytes + worst.spill_load_bytes)
+
+
+def _texts(sources: Mapping[str, bytes]) -> dict[str, str]:
+    return {f"kernel/{name}": data.decode("utf-8", "replace") for name, data in sources.items()}
