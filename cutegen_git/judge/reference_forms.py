@@ -1,0 +1,283 @@
+"""The two forms of a reference: our own, and a KernelBench file unchanged. Both give a `Built` for given sizes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Protocol
+
+import torch
+from torch import nn
+
+from cutegen_git.core.taskfile_signature import usable_name
+from cutegen_git.judge.reference_data import Steered, seeded, unsettle
+from cutegen_git.judge.reference_source import FILE, Source, blamed
+from cutegen_git.words.errors import TaskError
+from cutegen_git.words.task import Axes
+
+Value = torch.Tensor | float | int | bool
+Values = Mapping[str, Value]
+
+
+class Built(Protocol):
+    """A reference for one set of sizes."""
+
+    constants: frozenset[str]  # inputs that are weights
+
+    def inputs(self, kind: str, seed: int, device: str, *, signed: bool) -> dict[str, Value]: ...
+    def call(self, values: Values) -> object: ...
+    def torch_form(self, values: Values) -> tuple[Callable[..., object], dict[str, Value]]: ...
+
+
+class Form(Protocol):
+    name: str
+    axes: Mapping[str, int]  # rank sizes that the file states, or the constants that may become axes
+    outputs: Sequence[str]  # names, () where the file gives none
+
+    def build(self, axes: Axes) -> Built: ...
+
+
+class Native:
+    """`inputs(axes, *, generator, device)` and `reference(**inputs)`; AXES and OUTPUTS if it likes."""
+
+    name = "native"
+
+    def __init__(self, source: Source) -> None:
+        self.module = source.module({})
+        self.axes: Mapping[str, int] = _axes_of(self.module)
+        outputs = getattr(self.module, "OUTPUTS", ())
+        if not isinstance(outputs, (tuple, list)) or not all(isinstance(name, str) for name in outputs):
+            raise TaskError(f'{FILE}: OUTPUTS must be a tuple of names such as ("C",)')
+        self.outputs: Sequence[str] = tuple(outputs)
+
+    def build(self, axes: Axes) -> Built:
+        return _NativeBuilt(self.module, dict(axes))
+
+
+class _NativeBuilt:
+    constants: frozenset[str] = frozenset()
+
+    def __init__(self, module: ModuleType, axes: Axes) -> None:
+        self.module, self.axes = module, axes
+
+    def inputs(self, kind: str, seed: int, device: str, *, signed: bool) -> dict[str, Value]:
+        generator = torch.Generator(device=device).manual_seed(seed)
+        # Native data is as the user wrote it: only other kinds than "normal" replace it.
+        with seeded(seed, device), Steered(kind, device, signed=False), blamed("inputs() fails"):
+            made = self.module.inputs(dict(self.axes), generator=generator, device=device)
+        if not isinstance(made, dict):
+            raise TaskError(
+                f"{FILE}: inputs() must return a dict of names and tensors, not {type(made).__name__}"
+            )
+        return {str(name): as_value(str(name), value, device) for name, value in made.items()}
+
+    def call(self, values: Values) -> object:
+        with blamed("reference() fails"):
+            return self.module.reference(**values)
+
+    def torch_form(self, values: Values) -> tuple[Callable[..., object], dict[str, Value]]:
+        return self.module.reference, dict(values)
+
+
+def _axes_of(module: ModuleType) -> dict[str, int]:
+    axes = getattr(module, "AXES", {})
+    ok = isinstance(axes, dict) and all(
+        isinstance(name, str) and isinstance(size, int) and not isinstance(size, bool) and size > 0
+        for name, size in axes.items()
+    )
+    if not ok:
+        raise TaskError(f'{FILE}: AXES must map names to sizes, such as {{"M": 4096}}')
+    return dict(axes)
+
+
+class KernelBench:
+    """`Model`, `get_inputs`, `get_init_inputs`, as published. Parameters and buffers become inputs."""
+
+    name = "kernelbench"
+    outputs: Sequence[str] = ()
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.axes: Mapping[str, int] = source.constants
+
+    def build(self, axes: Axes) -> Built:
+        return _ModelBuilt(self.source.module(axes), tuple(axes))
+
+
+class _ModelBuilt:
+    def __init__(self, module: ModuleType, axes: Iterable[str]) -> None:
+        self.module = module
+        self.model = self._new_model(0, "cpu")
+        self.arguments: dict[str, str] = {}  # forward's own name -> input name
+        for name in _arguments(self.model):
+            self.arguments[name] = _unique(name, {*axes, *self.arguments.values()})
+        self.names = _weight_names(self.model, {*self.arguments.values(), *axes})
+        self.constants = frozenset(self.names.values())
+
+    def _new_model(self, seed: int, device: str) -> nn.Module:
+        with seeded(seed, device), torch.device(device), blamed("Model cannot be made"):
+            init = self.module.get_init_inputs() if hasattr(self.module, "get_init_inputs") else []
+            positional, named = _init_arguments(init)
+            model = self.module.Model(*positional, **named)
+        if not isinstance(model, nn.Module):
+            raise TaskError(f"{FILE}: Model is not a torch.nn.Module")
+        _register_plain_tensors(model)
+        return model
+
+    def inputs(self, kind: str, seed: int, device: str, *, signed: bool) -> dict[str, Value]:
+        with seeded(seed, device), torch.device(device), blamed("get_inputs() fails"):
+            with Steered(kind, device, signed=signed):
+                made = self.module.get_inputs()
+        if not isinstance(made, (list, tuple)):
+            raise TaskError(f"{FILE}: get_inputs() must return a list, not {type(made).__name__}")
+        values = {
+            name: as_value(name, value, device)
+            for name, value in zip(self._argument_names(len(made)), made, strict=True)
+        }
+        model = self._new_model(seed, device)
+        with seeded(seed + 1, device):
+            for path, tensor in _weights(model):
+                if path in self.names:
+                    plain = tensor.detach().to(device)
+                    values[self.names[path]] = unsettle(path, plain) if _may_vary(model, path) else plain
+        return values
+
+    def _argument_names(self, count: int) -> list[str]:
+        names = list(self.arguments.values())
+        if count > len(names):
+            raise TaskError(
+                f"{FILE}: get_inputs() gives {count} values, but Model.forward takes {len(names)} arguments"
+            )
+        return names[:count]
+
+    def call(self, values: Values) -> object:
+        weights = self._weights_from(values)
+        arguments = [value for name, value in values.items() if name not in self.constants]
+        with blamed("Model.forward fails"):
+            return torch.func.functional_call(self.model, weights, tuple(arguments))
+
+    def _weights_from(self, values: Values) -> dict[str, torch.Tensor]:
+        """Every parameter and buffer: from `values`, else a copy of the model's own, so that none is changed."""
+        tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
+        floats = [value.dtype for value in tensors if value.is_floating_point()]
+        double = bool(floats) and all(dtype is torch.float64 for dtype in floats)
+        weights: dict[str, torch.Tensor] = {}
+        for path, own in _weights(self.model):
+            given = values.get(self.names.get(path, ""))
+            tensor = given if isinstance(given, torch.Tensor) else own.detach()
+            if given is None and tensors:
+                tensor = tensor.to(tensors[0].device)
+            if double and tensor.is_floating_point():
+                tensor = tensor.double()
+            weights[path] = tensor.clone() if _is_buffer(self.model, path) else tensor
+        return weights
+
+    def torch_form(self, values: Values) -> tuple[Callable[..., object], dict[str, Value]]:
+        model = copy.deepcopy(self.model)
+        weights = self._weights_from(values)
+        model.to(
+            next((v.device for v in values.values() if isinstance(v, torch.Tensor)), torch.device("cpu"))
+        )
+        model.load_state_dict(weights, strict=False, assign=True)
+        given = [value for name, value in values.items() if name not in self.constants]
+        return model, dict(zip(self.arguments, given, strict=False))
+
+
+def _init_arguments(init: object) -> tuple[list[object], dict[str, object]]:
+    """KernelBench gives a list; some files give [args, kwargs]."""
+    if not isinstance(init, (list, tuple)):
+        raise TaskError(f"{FILE}: get_init_inputs() must return a list, not {type(init).__name__}")
+    if len(init) == 2 and isinstance(init[0], list) and isinstance(init[1], dict):
+        return list(init[0]), dict(init[1])
+    return list(init), {}
+
+
+def _arguments(model: nn.Module) -> list[str]:
+    """Names of forward's positional parameters, as they may stand in C++."""
+    names: list[str] = []
+    for name, parameter in inspect.signature(model.forward).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{name}{nth}" for nth in range(16)]
+        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            names.append(name)
+    return names
+
+
+def _weights(model: nn.Module) -> list[tuple[str, torch.Tensor]]:
+    return [*model.named_parameters(), *model.named_buffers()]
+
+
+def _is_buffer(model: nn.Module, path: str) -> bool:
+    owner, _, name = path.rpartition(".")
+    return name in model.get_submodule(owner)._buffers
+
+
+def _may_vary(model: nn.Module, path: str) -> bool:
+    """A buffer is what the file says (a mask, a table), but for the running figures of a norm."""
+    return not _is_buffer(model, path) or path.endswith(("running_mean", "running_var"))
+
+
+def _weight_names(model: nn.Module, taken: set[str]) -> dict[str, str]:
+    """Path -> input name of every weight that the forward reads."""
+    names: dict[str, str] = {}
+    used = set(taken)
+    for path, _ in _weights(model):
+        owner, _, leaf = path.rpartition(".")
+        module = model.get_submodule(owner)
+        counts = leaf == "num_batches_tracked"
+        only_written = leaf in ("running_mean", "running_var") and module.training
+        if counts or only_written:
+            continue
+        names[path] = _unique(path.replace(".", "_"), used)
+        used.add(names[path])
+    return names
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    name = name.strip("_") or "x"
+    while "__" in name:
+        name = name.replace("__", "_")
+    while name in taken or not usable_name(name):
+        name = f"{name}_in" if usable_name(f"{name}_in") else f"x_{name}"
+    return name
+
+
+def _register_plain_tensors(model: nn.Module) -> None:
+    """Tensors kept as plain attributes become buffers: a kernel needs them as inputs, and they must move along."""
+    for module in model.modules():
+        for name, value in list(vars(module).items()):
+            if isinstance(value, torch.Tensor):
+                delattr(module, name)
+                module.register_buffer(name, value)
+
+
+def as_value(name: str, value: object, device: str) -> Value:
+    """The value as an input of a kernel. TaskError for what none can take."""
+    if isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided or value.is_complex():
+            raise TaskError(
+                f"{FILE}: input {name} is a {value.layout} tensor of {value.dtype}; only dense real ones fit"
+            )
+        return value.detach().to(device)
+    if isinstance(value, (bool, int, float)):
+        return value
+    raise TaskError(
+        f"{FILE}: input {name} is a {type(value).__name__}; a kernel takes tensors, float, int and bool"
+    )
+
+
+def form_of(source: Source) -> Form:
+    """The form that the names in the file tell. TaskError where neither is whole."""
+    names = {getattr(node, "name", None) for node in source.tree.body}
+    if {"reference", "inputs"} <= names:
+        return Native(source)
+    if {"Model", "get_inputs"} <= names:
+        return KernelBench(source)
+    missing = "inputs()" if "reference" in names else "get_inputs()" if "Model" in names else ""
+    if missing:
+        raise TaskError(f"{FILE} defines no {missing}")
+    raise TaskError(
+        f"{FILE} is no reference: define inputs() and reference(), or Model, get_inputs() and get_init_inputs()"
+    )
