@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutegen_git.core.feedback import compiler
+from cutegen_git.core.feedback.compiler import explain
 from cutegen_git.core.history import NO_DEVICE
 from cutegen_git.devices import gpu
 from cutegen_git.hands import build as builder
@@ -65,7 +65,7 @@ class Bench:
         self.runner = machine.runner_name(self.here, machine.environment())
         self._session: Session | None = None
         self._toolchain: toolchain.Toolchain | None = None
-        self.cache = Cache.open(machine.environment())
+        self.cache = Cache.default()
 
     @property
     def here(self) -> str:
@@ -75,7 +75,7 @@ class Bench:
     def judge(self, commit: Commit, incumbent: Commit | None = None) -> Judging:
         """The verdict on an attempt, not yet recorded. Never raises for a bad kernel."""
         sources = self.project.kernel_files(commit.id)
-        refusal = refuse(sources)
+        refusal = refuse(sources, self.project.odd_kernel_files(commit.id))
         if refusal:
             return self._judging(commit, _Finding(Outcome.REJECTED_BEFORE_BUILD, refusal, feedback=refusal))
         self.say(f"{commit.attempt.label}: building for {self.project.task.arch}")
@@ -85,7 +85,7 @@ class Bench:
             return self._judging(commit, _Finding(Outcome.INFRASTRUCTURE, str(error)))
         seconds = {"build": round(built.seconds, 1)}
         if not built.ok:
-            report = compiler.explain(built.log, exit_code=built.exit_code, sources=_texts(sources))
+            report = explain(built.log, exit_code=built.exit_code, sources=_texts(sources))
             why = report.first_error.message if report.first_error else "nvcc failed"
             return self._judging(
                 commit, _Finding(Outcome.BUILD_ERROR, why, feedback=report.feedback), seconds=seconds
@@ -102,7 +102,12 @@ class Bench:
             self._toolchain = toolchain.find(nvcc=self.nvcc, cutlass=self.cutlass)
         sm = self.device.facts.sm if self.device else None
         return builder.build(
-            self.project.task, sources, toolchain=self._toolchain, cache=self.cache, target_sm=sm, say=self.say
+            self.project.task,
+            sources,
+            toolchain=self._toolchain,
+            cache=self.cache,
+            target_sm=sm,
+            say=self.say,
         )
 
     def _on_device(
@@ -115,7 +120,10 @@ class Bench:
     ) -> Judging:
         rival = self.build(self.project.kernel_files(incumbent.id)) if incumbent else None
         found = self.session().judge(
-            built, commit=commit.id, secret=secrets.token_bytes(16), incumbent=rival if rival and rival.ok else None
+            built,
+            commit=commit.id,
+            secret=secrets.token_bytes(16),
+            incumbent=rival if rival and rival.ok else None,
         )
         verdict = self._verdict(
             commit,
@@ -186,8 +194,10 @@ class Bench:
         }
 
 
-def refuse(sources: Mapping[str, bytes]) -> str:
+def refuse(sources: Mapping[str, bytes], odd_files: Mapping[str, str]) -> str:
     """Why a kernel folder may not be built; "" if it may. First form of the guard (judge.md, section 2)."""
+    for path, what in odd_files.items():
+        return f"{path} is {what}; kernel/ may hold only plain files"
     if not any(name.endswith(".cu") for name in sources):
         return "kernel/ holds no .cu file"
     odd = [name for name in sources if not name.endswith(KERNEL_SUFFIXES) or "/" in name]
@@ -198,7 +208,8 @@ def refuse(sources: Mapping[str, bytes]) -> str:
 
 def worst_resources(built: builder.Build) -> Resources | None:
     """Of the kernel with most registers, in the code that runs; None where ptxas said nothing."""
-    kernels = [kernel for library in built.libraries for kernel in library.resources]
+    runs = built.code.rpartition("->")[2]
+    kernels = [kernel for library in built.libraries for kernel in library.resources if kernel.arch == runs]
     if not kernels:
         return None
     worst = max(kernels, key=lambda kernel: kernel.registers)

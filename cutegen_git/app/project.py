@@ -14,7 +14,7 @@ from pathlib import Path
 from cutegen_git.core import history as records
 from cutegen_git.core import log, taskfile
 from cutegen_git.core.history import History, Judged
-from cutegen_git.hands.repo import Identity, RefUpdate, Repo
+from cutegen_git.hands.repo import TOOL, Identity, RefUpdate, Repo
 from cutegen_git.words.attempt import Attempt, Commit, Label
 from cutegen_git.words.errors import RepoError, TaskError
 from cutegen_git.words.task import Task
@@ -24,7 +24,6 @@ MAIN = "refs/heads/main"
 ATTEMPTS = "refs/cutegen/attempt/"
 PATHS = "refs/heads/path/"
 KERNEL = "kernel"
-TOOL = Identity("cutegen-git", "cutegen-git@cutegen.invalid")
 
 
 def notes_ref(kind: str, writer: str) -> str:
@@ -104,9 +103,8 @@ class Project:
     def history(self) -> History:
         """The current era, with the verdicts that count."""
         commits = [commit for commit in self.attempts() if commit.attempt.task == self.task_hash]
-        return records.build(
-            commits,
-            self.verdicts(),
+        return History(
+            records.judged(commits, self.verdicts()),
             path_heads={ref.removeprefix(PATHS): commit for ref, commit in self.repo.refs(PATHS).items()},
             main_kernel_tree=self.repo.tree_of(self.main, KERNEL),
             lost_usd=self._lost_usd(),
@@ -135,7 +133,12 @@ class Project:
 
     def kernel_files(self, commit: str) -> dict[str, bytes]:
         """Files under kernel/, by name relative to it."""
-        return self.repo.files_at(commit, KERNEL)
+        files = self.repo.files_at(commit, KERNEL)
+        return {path.removeprefix(f"{KERNEL}/"): data for path, data in files.items()}
+
+    def odd_kernel_files(self, commit: str) -> dict[str, str]:
+        """What kernel/ holds and may not: links, submodules, executables; full path -> what it is."""
+        return self.repo.odd_at(commit, KERNEL)
 
     # -- writing -------------------------------------------------------------------------------------------
 
@@ -211,7 +214,9 @@ class Project:
                     return text.strip("\n")
         return ""
 
-    def claim(self, commit: Commit, verdict: Verdict, verdict_id: str, facts: Mapping[str, str], at: int) -> str | None:
+    def claim(
+        self, commit: Commit, verdict: Verdict, verdict_id: str, facts: Mapping[str, str], at: int
+    ) -> str | None:
         """The short name of the new tag; None where this label already has a claim on this device."""
         label = commit.attempt.label
         if self.claims(label, verdict.device) or verdict.timing is None:
@@ -226,7 +231,11 @@ class Project:
     def claims(self, label: Label, device: str) -> list[str]:
         """Short names of the tags that claim a speedup of an attempt on a device."""
         prefix = f"refs/tags/{device}/{label}-"
-        return [ref.removeprefix("refs/tags/") for ref in self.repo.refs(f"refs/tags/{device}/") if ref.startswith(prefix)]
+        return [
+            ref.removeprefix("refs/tags/")
+            for ref in self.repo.refs(f"refs/tags/{device}/")
+            if ref.startswith(prefix)
+        ]
 
     def advance(self, judged: Judged, path: str, *, message: str | None, at: int) -> str | None:
         """Move path/<slug> to the attempt and, with a message, merge it into main. The new main, if it moved.

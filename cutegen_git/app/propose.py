@@ -136,7 +136,10 @@ def _unless_repeated(
 
 def author(model: str) -> Identity:
     """The model as a git author: its name, and an address that cannot be anybody's."""
-    name = " ".join("".join(c if c.isprintable() and c not in "<>" else " " for c in model).split()) or "unknown model"
+    name = (
+        " ".join("".join(c if c.isprintable() and c not in "<>" else " " for c in model).split())
+        or "unknown model"
+    )
     local = "".join(c if c.isalnum() or c in "._-" else "-" for c in name.lower()).strip("-.") or "model"
     return Identity(name, f"{local[:60]}@cutegen.invalid")
 

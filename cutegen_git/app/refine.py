@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from cutegen_git.core import policy, transcript
 from cutegen_git.core.history import History, Judged
@@ -79,8 +78,6 @@ class Run:
                 self._advance(history, move)
             case Generate() | Fix() | Optimise():
                 return self._ask(move, history)
-            case _:
-                assert_never(move)
         return None
 
     def _measure(self, history: History, move: Measure) -> None:
@@ -92,12 +89,13 @@ class Run:
     def _advance(self, history: History, move: Advance) -> None:
         judged, merged = verify.advance(self.project, history, move, self.bench.here, machine.now_s())
         self.console.say(
-            f"{judged.label} is the best of path/{move.path}" + ("; merged into main" if merged else ""), style="green"
+            f"{judged.label} is the best of path/{move.path}" + ("; merged into main" if merged else ""),
+            style="green",
         )
 
     def _ask(self, move: Asking, history: History) -> Wait | None:
         label = self.project.next_label()
-        brief = briefing.brief(self.project, history, move, self.setting)
+        brief = self._brief(history, move)
         self.console.busy(f"{label}: asking {self.model.name} to {_words(move)}{self._budget(history)}")
         try:
             reply = self._reply(str(label), brief, history, move)
@@ -124,6 +122,10 @@ class Run:
         self._settled(propose.settle(self.project, order, said))
         return None
 
+    def _brief(self, history: History, move: Asking, *, short: bool = False) -> briefing.Brief:
+        device = self.bench.device.facts if self.bench.device else None
+        return briefing.brief(self.project, history, move, self.setting, device=device, short=short)
+
     def _reply(self, label: str, brief: briefing.Brief, history: History, move: Asking) -> Reply:
         """The model's answer; a prompt that is too long for it is shortened once."""
         try:
@@ -132,7 +134,7 @@ class Run:
             if error.trouble is not ModelTrouble.CONTEXT_LENGTH:
                 raise
             self.console.say(f"{label}: {error}; asking again with a shorter history")
-            return self._call(label, briefing.brief(self.project, history, move, self.setting, short=True))
+            return self._call(label, self._brief(history, move, short=True))
 
     def _call(self, label: str, brief: briefing.Brief) -> Reply:
         """The answer. What calls without one have cost goes to the ledger, whatever happens next."""
@@ -143,7 +145,9 @@ class Run:
             if calls:
                 lines = transcript.dump_calls(label, calls).rstrip("\n").split("\n")
                 for line in lines:
-                    self.project.repo.notes_append(notes_ref("ledger", self.project.writer), brief.parent, line)
+                    self.project.repo.notes_append(
+                        notes_ref("ledger", self.project.writer), brief.parent, line
+                    )
             raise
 
     def _settled(self, commit: Commit) -> None:
@@ -151,7 +155,10 @@ class Run:
         attempt = commit.attempt
         text = f"{attempt.label}  {attempt.subject}"
         if attempt.outcome:
-            self.console.result(f"{text}: nothing applied ({attempt.outcome})", {"attempt": str(attempt.label), "outcome": attempt.outcome})
+            self.console.result(
+                f"{text}: nothing applied ({attempt.outcome})",
+                {"attempt": str(attempt.label), "outcome": attempt.outcome},
+            )
         else:
             self.console.say(f"{text}  ({attempt.model}, {usd(attempt.spend.cost_usd)})")
 
@@ -211,4 +218,3 @@ def _words(move: Asking) -> str:
             return f"repair {move.broken} (try {move.nth})"
         case Optimise():
             return f"make {move.base} faster"
-

@@ -62,7 +62,9 @@ class Replay:
     def _start(self, merges: dict[str, Merge]) -> None:
         """The recorded start of main stands for ours: the commit under our first merge or main itself."""
         root = self.recorded.main
-        while (raw := self.recorded.repo.commits([root])[0]).parents and any(m.commit == root for m in merges.values()):
+        while (raw := self.recorded.repo.commits([root])[0]).parents and any(
+            m.commit == root for m in merges.values()
+        ):
             root = raw.parents[0]
         ours = self.project.main
         while len(parents := self.project.repo.commits([ours])[0].parents) == 2:
@@ -131,7 +133,9 @@ class Replay:
             if item.commit.at <= merge.at
         ]
         message = verify.promotion_message(
-            replace(history, attempts=tuple(then)), next(item for item in then if item.label == recorded.label), home
+            replace(history, attempts=tuple(then)),
+            next(item for item in then if item.label == recorded.label),
+            home,
         )
         merged = self.project.advance(
             Judged(ours, ()), recorded.commit.attempt.path, message=message, at=merge.at

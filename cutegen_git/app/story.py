@@ -41,32 +41,31 @@ class Row:
 def rows(project: Project) -> list[Row]:
     """Every attempt of every era by label, with the verdict that counts most."""
     commits = project.attempts()
-    trusted, everyone = project.verdicts(), project.verdicts(trusted=False)
-    build = dict(path_heads={}, main_kernel_tree="")
-    believed = {j.commit.id: j for j in records.build(commits, trusted, **build).attempts}  # type: ignore[arg-type]
-    claimed = {j.commit.id: j for j in records.build(commits, everyone, **build).attempts}  # type: ignore[arg-type]
+    believed = records.judged(commits, project.verdicts())
+    claimed = records.judged(commits, project.verdicts(trusted=False))
     tags = _tags(project)
     heads = set(project.repo.refs(PATHS).values())
     main_kernel = project.repo.tree_of(project.main, KERNEL)
     found = []
-    for commit in commits:
-        own = _pick(believed[commit.id], project.task.device)
-        verdict = own or _pick(claimed[commit.id], project.task.device)
+    for mine, any_ones in zip(believed, claimed, strict=True):
+        commit = mine.commit
+        own = _pick(mine, project.task.device)
+        verdict = own or _pick(any_ones, project.task.device)
         standing = "main" if commit.kernel_tree and commit.kernel_tree == main_kernel else ""
         standing = standing or ("path" if commit.id in heads else "")
-        found.append(_row(commit.id, believed[commit.id], verdict, own is not None, standing, tags))
+        found.append(_row(commit, verdict, own is not None, standing, tags))
     return found
 
 
 def _row(
-    commit: str, judged: Judged, verdict: Verdict | None, believed: bool, standing: str, tags: dict[str, list[str]]
+    commit: Commit, verdict: Verdict | None, believed: bool, standing: str, tags: dict[str, list[str]]
 ) -> Row:
-    attempt = judged.commit.attempt
+    attempt = commit.attempt
     timing = verdict.timing if verdict else None
     outcome = attempt.outcome or (verdict.outcome.value if verdict else "not measured")
     return Row(
         label=str(attempt.label),
-        commit=commit,
+        commit=commit.id,
         path=attempt.path,
         move=attempt.move,
         subject=attempt.subject,
@@ -80,14 +79,14 @@ def _row(
         model=attempt.model,
         believed=believed or verdict is None,
         standing=standing,
-        tags=tuple(tags.get(commit, ())),
+        tags=tuple(tags.get(commit.id, ())),
     )
 
 
 def _pick(judged: Judged, home: str) -> Verdict | None:
     """The home device's verdict if there is one, else the newest about the kernel, else the newest."""
-    settled = [v for v in judged.verdicts if v.outcome.is_about_kernel]
-    return judged.on(home) or (settled or list(judged.verdicts) or [None])[-1]  # type: ignore[list-item]
+    settled = [v for v in judged.verdicts if v.outcome.is_about_kernel] or list(judged.verdicts)
+    return judged.on(home) or (settled[-1] if settled else None)
 
 
 def _tags(project: Project) -> dict[str, list[str]]:

@@ -44,7 +44,9 @@ def targets(project: Project, revisions: Sequence[str], *, pending: bool, here: 
         return [item.commit for item in judged if item.applied and not _settled(item, here)]
     found = []
     for revision in revisions or ["HEAD"]:
-        commit = project.find(revision) or _of_merge(project, revision) or project.adopt(revision, machine.now_s())
+        commit = (
+            project.find(revision) or _of_merge(project, revision) or project.adopt(revision, machine.now_s())
+        )
         if commit is None:
             raise RepoError(
                 f"{revision} is no attempt and no commit with files under kernel/; `cutegen-git log` lists the attempts"
@@ -66,7 +68,9 @@ def _of_merge(project: Project, revision: str) -> Commit | None:
     return next((item for item in project.attempts() if kernel and item.kernel_tree == kernel), None)
 
 
-def verify_one(project: Project, bench: Bench, commit: Commit, *, record: bool = True, again: bool = False) -> Verified:
+def verify_one(
+    project: Project, bench: Bench, commit: Commit, *, record: bool = True, again: bool = False
+) -> Verified:
     """The verdict on one attempt: the one that stands, or a new one, recorded and tagged."""
     history = project.history()
     standing = history.at(commit.id)
@@ -84,17 +88,21 @@ def verify_one(project: Project, bench: Bench, commit: Commit, *, record: bool =
 
 def follow(project: Project, bench: Bench) -> list[tuple[Judged, str | None]]:
     """Path and main moved to where the verdicts say; each mover with the new main, if that moved."""
-    moved = []
+    moved: list[tuple[Judged, str | None]] = []
     for _ in range(8):  # a path move and a merge at most; more would be our bug
         history = project.history()
         move = policy.next_advance(history, setting(project, bench))
         if move is None:
             return moved
         moved.append(advance(project, history, move, bench.here, machine.now_s()))
-    raise RepoError("main does not come to rest; please report this with the output of `cutegen-git log --json`")
+    raise RepoError(
+        "main does not come to rest; please report this with the output of `cutegen-git log --json`"
+    )
 
 
-def advance(project: Project, history: History, move: Advance, here: str, at: int) -> tuple[Judged, str | None]:
+def advance(
+    project: Project, history: History, move: Advance, here: str, at: int
+) -> tuple[Judged, str | None]:
     """The attempt and the new main, if the home device judged and main moved."""
     judged = history.find(move.attempt)
     assert judged is not None
@@ -124,10 +132,16 @@ def promotion_message(history: History, judged: Judged, device: str) -> str:
     ]
     if before:
         lines.append(f"Before: {before.label} with {before.speedup(device):.2f}x.")
-    lost = [item for item in history.attempts if (before is None or item.label > before.label) and item.label < judged.label]
+    lost = [
+        item
+        for item in history.attempts
+        if (before is None or item.label > before.label) and item.label < judged.label
+    ]
     if lost:
         lines += ["", "Tried since and left behind:"]
-        lines += [f"- {item.label} {item.commit.attempt.subject} ({outcome_text(item, device)})" for item in lost]
+        lines += [
+            f"- {item.label} {item.commit.attempt.subject} ({outcome_text(item, device)})" for item in lost
+        ]
     lines += ["", f"Format: 1\nPromotes: {attempt.label}\nDevice: {device}\nTask: {attempt.task}"]
     return "\n".join(lines) + "\n"
 
@@ -155,4 +169,3 @@ def falls_short(verdict: Verdict, *, at_least: float | None, than: Verdict | Non
     if than is not None and than.timing and verdict.timing.high < than.timing.low:
         return f"{verdict.timing.speedup:.2f}x is slower than {than.timing.speedup:.2f}x"
     return ""
-

@@ -104,7 +104,10 @@ def run(argv: list[str]) -> int:
         if isinstance(error, _CLICK_ERROR):
             error.show()  # type: ignore[attr-defined]  # of whichever click typer carries
             return USAGE
-        print(f"cutegen-git: our bug: {error!r}\nThe log is {_log_bug(argv)}; please report it.", file=sys.stderr)
+        print(
+            f"cutegen-git: our bug: {error!r}\nThe log is {_log_bug(argv)}; please report it.",
+            file=sys.stderr,
+        )
         return BUG
 
 

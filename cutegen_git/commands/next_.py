@@ -32,4 +32,7 @@ def next_(
     move = policy.next_move(project.history(), setting(project, bench))
     words = {key: str(value) for key, value in asdict(move).items() if key not in ("label",)}
     facts = ", ".join(f"{key} {getattr(move, key)}" for key in words)
-    console.result(f"{type(move).__name__.lower()}: {facts}", {"move": type(move).__name__.lower(), **{k: str(getattr(move, k)) for k in words}})
+    console.result(
+        f"{type(move).__name__.lower()}: {facts}",
+        {"move": type(move).__name__.lower(), **{k: str(getattr(move, k)) for k in words}},
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -26,17 +26,21 @@ def register(app: typer.Typer) -> None:
 
 def refine(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="The task repository.")] = Path(),
-    at: Annotated[Optional[Path], typer.Option("-C", metavar="DIR", help="The same, as git takes it.")] = None,
+    at: Annotated[Path | None, typer.Option("-C", metavar="DIR", help="The same, as git takes it.")] = None,
     model: Annotated[
-        Optional[str],
-        typer.Option("--model", "-m", metavar="NAME", help="anthropic/…, openai/…, ollama/…, handoff, replay:SOURCE"),
+        str | None,
+        typer.Option(
+            "--model", "-m", metavar="NAME", help="anthropic/…, openai/…, ollama/…, handoff, replay:SOURCE"
+        ),
     ] = None,
-    attempts: Annotated[Optional[int], typer.Option("--attempts", help="[stop] attempts", min=0)] = None,
-    usd: Annotated[Optional[float], typer.Option("--usd", help="[stop] usd", min=0.0)] = None,
-    minutes: Annotated[Optional[float], typer.Option("--minutes", help="[stop] minutes", min=0.0)] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say the next move and the limits; spend nothing.")] = False,
-    nvcc: Annotated[Optional[Path], typer.Option(help="nvcc to build with.")] = None,
-    cutlass: Annotated[Optional[Path], typer.Option(help="CUTLASS checkout to build with.")] = None,
+    attempts: Annotated[int | None, typer.Option("--attempts", help="[stop] attempts", min=0)] = None,
+    usd: Annotated[float | None, typer.Option("--usd", help="[stop] usd", min=0.0)] = None,
+    minutes: Annotated[float | None, typer.Option("--minutes", help="[stop] minutes", min=0.0)] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say the next move and the limits; spend nothing.")
+    ] = False,
+    nvcc: Annotated[Path | None, typer.Option(help="nvcc to build with.")] = None,
+    cutlass: Annotated[Path | None, typer.Option(help="CUTLASS checkout to build with.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a result.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:

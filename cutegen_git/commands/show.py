@@ -22,7 +22,9 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    revision: Annotated[str, typer.Argument(metavar="REV", help="Attempt (12), `best`, or any git revision.")],
+    revision: Annotated[
+        str, typer.Argument(metavar="REV", help="Attempt (12), `best`, or any git revision.")
+    ],
     folder: Annotated[Path, typer.Option("-C", metavar="DIR", help="The task repository.")] = Path(),
     reply: Annotated[bool, typer.Option("--reply", help="Also the model's whole reply.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Also the prompt.")] = False,
@@ -33,7 +35,9 @@ def show(
     project = Project.open(folder)
     commit = project.find(revision)
     if commit is None:
-        raise RepoError(f"{revision} is no attempt here; `cutegen-git log` lists them, `cutegen-git sync` fetches more")
+        raise RepoError(
+            f"{revision} is no attempt here; `cutegen-git log` lists them, `cutegen-git sync` fetches more"
+        )
     row = next(row for row in story.rows(project) if row.commit == commit.id)
     diff = project.repo.diff(commit.parents[0] if commit.parents else "", commit.id, ("kernel",))
     said = story.transcript(project, commit) if reply or prompt else None
@@ -41,10 +45,10 @@ def show(
     if said:
         record |= {"reply": said.reply.decode("utf-8", "replace")} if reply else {}
         record |= {"prompt": f"{said.system}\n{said.user}"} if prompt else {}
-    console.result(_text(project, commit, record), record)
+    console.result(_text(project, commit, row.tags, record), record)
 
 
-def _text(project: Project, commit: Commit, record: dict[str, object]) -> str:
+def _text(project: Project, commit: Commit, tags: tuple[str, ...], record: dict[str, object]) -> str:
     attempt = commit.attempt
     lines = [
         f"attempt {attempt.label}  {attempt.subject}",
@@ -54,13 +58,17 @@ def _text(project: Project, commit: Commit, record: dict[str, object]) -> str:
     ]
     if attempt.model:
         lines.append(f"model   {attempt.model}, {usd(attempt.spend.cost_usd)}")
-    lines += [f"tag     {tag}" for tag in record["tags"]]  # type: ignore[attr-defined]
+    lines += [f"tag     {tag}" for tag in tags]
     if attempt.body:
         lines += ["", *(f"    {line}".rstrip() for line in attempt.body.splitlines())]
     if attempt.outcome:
         lines += ["", f"nothing applied: {attempt.outcome}"]
     lines += ["", *_verdicts(project, commit)]
-    for key, title in (("feedback", "what the next prompt was told"), ("prompt", "prompt"), ("reply", "reply")):
+    for key, title in (
+        ("feedback", "what the next prompt was told"),
+        ("prompt", "prompt"),
+        ("reply", "reply"),
+    ):
         if record.get(key):
             lines += ["", f"--- {title} ---", str(record[key])]
     return "\n".join([*lines, "", str(record["diff"])]).rstrip()
@@ -68,7 +76,9 @@ def _text(project: Project, commit: Commit, record: dict[str, object]) -> str:
 
 def _verdicts(project: Project, commit: Commit) -> list[str]:
     every = project.verdicts(trusted=False).get(commit.id, [])
-    return [verdict_line("verdict", v) + _who(project, v) for v in sorted(every, key=lambda v: v.at)] or ["not measured"]
+    return [verdict_line("verdict", v) + _who(project, v) for v in sorted(every, key=lambda v: v.at)] or [
+        "not measured"
+    ]
 
 
 def _who(project: Project, verdict: Verdict) -> str:

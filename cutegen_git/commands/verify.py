@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -26,19 +26,23 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     revisions: Annotated[
-        Optional[list[str]], typer.Argument(metavar="[REV]...", help="Attempt (12), `best`, or any git revision.")
+        list[str] | None,
+        typer.Argument(metavar="[REV]...", help="Attempt (12), `best`, or any git revision."),
     ] = None,
     folder: Annotated[Path, typer.Option("-C", metavar="DIR", help="The task repository.")] = Path(),
-    pending: Annotated[bool, typer.Option("--pending", help="Everything that has no verdict from this device.")] = False,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Everything that has no verdict from this device.")
+    ] = False,
     at_least: Annotated[
-        Optional[float], typer.Option("--at-least", metavar="X", help="Exit with 1 below this speedup.", min=0.0)
+        float | None, typer.Option("--at-least", metavar="X", help="Exit with 1 below this speedup.", min=0.0)
     ] = None,
     not_slower_than: Annotated[
-        Optional[str], typer.Option("--not-slower-than", metavar="REV", help="Exit with 1 if clearly slower than REV.")
+        str | None,
+        typer.Option("--not-slower-than", metavar="REV", help="Exit with 1 if clearly slower than REV."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Judge even where a verdict stands.")] = False,
-    nvcc: Annotated[Optional[Path], typer.Option(help="nvcc to build with.")] = None,
-    cutlass: Annotated[Optional[Path], typer.Option(help="CUTLASS checkout to build with.")] = None,
+    nvcc: Annotated[Path | None, typer.Option(help="nvcc to build with.")] = None,
+    cutlass: Annotated[Path | None, typer.Option(help="CUTLASS checkout to build with.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a verdict.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
@@ -86,7 +90,9 @@ def _show(console: Console, verified: Verified) -> None:
         text += f"  tag {verified.tag}"
     elif verified.known:
         text += "  (verdict of before; --again judges anew)"
-    console.result(text, {"attempt": label, "tag": verified.tag, "known": verified.known, **_record(verified.verdict)})
+    console.result(
+        text, {"attempt": label, "tag": verified.tag, "known": verified.known, **_record(verified.verdict)}
+    )
 
 
 def _record(verdict: Verdict) -> dict[str, object]:

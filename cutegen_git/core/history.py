@@ -32,7 +32,8 @@ class Judged:
         found = [v for v in self.verdicts if v.judge == JUDGE_VERSION and v.outcome.is_about_kernel]
         mine = [v for v in found if v.device == device]
         broken = [v for v in found if v.outcome is Outcome.BUILD_ERROR]
-        return (mine or broken or [None])[-1]
+        settled = mine or broken
+        return settled[-1] if settled else None
 
     def speedup(self, device: str) -> float | None:
         """Baseline time over attempt time on a device; None unless it passed there."""
@@ -89,27 +90,20 @@ class Spent:
     minutes: float  # sum of recorded durations
 
 
-def build(
-    commits: Iterable[Commit],
-    lines: Mapping[str, Iterable[Verdict]],
-    *,
-    path_heads: Mapping[str, str],
-    main_kernel_tree: str,
-    lost_usd: float = 0.0,
-) -> History:
-    """The history from attempts and from the trusted verdicts by commit id.
+def judged(commits: Iterable[Commit], lines: Mapping[str, Iterable[Verdict]]) -> tuple[Judged, ...]:
+    """Attempts by label with their verdicts, given by commit id.
 
     A verdict on another commit with the same kernel tree and task counts too, so that a merge or a
     repeated kernel is not measured again.
     """
-    commits = sorted(commits, key=lambda commit: commit.attempt.label)
     by_kernel: dict[tuple[str, str], list[Verdict]] = {}
     for verdicts in lines.values():
         for verdict in verdicts:
             by_kernel.setdefault((verdict.kernel_tree, verdict.task), []).append(verdict)
-    judged = []
-    for commit in commits:
-        own = by_kernel.get((commit.kernel_tree, commit.attempt.task), []) if commit.kernel_tree else []
-        other = [v for v in lines.get(commit.id, ()) if v not in own]
-        judged.append(Judged(commit, tuple(sorted([*own, *other], key=lambda v: v.at))))
-    return History(tuple(judged), path_heads, main_kernel_tree, lost_usd)
+    found = []
+    for commit in sorted(commits, key=lambda commit: commit.attempt.label):
+        # A reply that gave nothing has its parent's kernel, and none of its credit.
+        own = commit.kernel_tree if commit.attempt.outcome is None else ""
+        same = by_kernel.get((own, commit.attempt.task), []) if own else []
+        found.append(Judged(commit, tuple(sorted(same, key=lambda verdict: verdict.at))))
+    return tuple(found)

@@ -49,9 +49,8 @@ def story(
     lines: dict[str, list[Verdict]] = {}
     for item in verdicts:
         lines.setdefault(item.commit, []).append(item)
-    return records.build(
-        commits,
-        lines,
+    return History(
+        records.judged(commits, lines),
         path_heads={"base": f"c{head}"} if head else {},
         main_kernel_tree=f"tree{main}" if main else "",
     )
@@ -171,3 +170,10 @@ def test_same_kernel_in_another_commit_is_not_measured_again() -> None:
     twin = replace(attempt(2), kernel_tree="tree1")
     history = story([attempt(1, "generate"), twin], [verdict(1, speedup=1.0)], 1, 1)
     assert history.attempts[1].speedup(HOME) == 1.0
+
+
+def test_reply_that_gave_nothing_has_no_credit_for_its_parents_kernel() -> None:
+    idle = replace(attempt(2, outcome="no-diff"), kernel_tree="tree1")
+    history = story([attempt(1, "generate"), idle], [verdict(1, speedup=1.0)], 1, 1)
+    assert history.attempts[1].speedup(HOME) is None
+    assert next_move(history, AT_HOME) == Fix(Label(2), "base", 1)
