@@ -1,0 +1,160 @@
+"""What the emulator saw in one kernel, as records, and as the few lines that a model reads."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+ORDER = (
+    "oob-global", "oob-shared", "oob-wild", "misaligned", "barrier-divergence", "deadlock", "launch-limit",
+    "race-shared", "pending-shared", "uninit-shared", "race-global", "uninit-global",
+)  # fmt: skip
+ADVICE = {
+    "oob-global": "out of bounds of a tensor",
+    "oob-shared": "out of bounds of shared memory",
+    "oob-wild": "stray pointer",
+    "misaligned": "misaligned access",
+    "barrier-divergence": "threads of one warp wait at different barriers",
+    "barrier-exited": "some threads had returned before a barrier",
+    "deadlock": "no thread can go on",
+    "launch-limit": "launch refused",
+    "race-shared": "data race in shared memory (a barrier is missing)",
+    "race-global": "data race in device memory",
+    "pending-shared": "data of a cp.async touched before its wait",
+    "uninit-shared": "shared memory read before it was written",
+    "uninit-global": "device memory read before it was written",
+    "input-written": "an input is written",
+    "host-access": "host code touches device memory",
+    "warp-exited": "a mask names lanes that have returned",
+    "order-dependent": "the result depends on the order of threads",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One kind of event at one place, counted."""
+
+    kind: str  # a key of ADVICE, or another short name
+    severity: str  # "veto": the kernel is wrong for certain; "finding": advice
+    kernel: str  # as it was launched
+    file: str  # the user's file, empty where unknown
+    line: int  # 0 where unknown
+    block: tuple[int, int, int]  # of the first event
+    thread: tuple[int, int, int]
+    buffer: str  # name of the tensor or shared variable, or empty
+    offset: int  # bytes from the start of the buffer; -1 where it has no meaning
+    count: int  # events in all, over all orders
+    detail: str  # one sentence
+    other_line: int = 0  # of the access that this one races with
+    orders: tuple[str, ...] = field(default=())  # in which orders it was seen
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def from_json(data: Mapping[str, Any]) -> Report:
+    """The record that `to_json` wrote."""
+    known = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return Report(**known)
+
+
+# ---- places in the user's code ----------------------------------------------------------------------------------------
+
+
+def places(program: Path, addresses: Iterable[int], user_files: Sequence[str]) -> dict[int, tuple[str, int]]:
+    """The user's file and line behind each return address: the innermost inlined frame in one of the user's files."""
+    wanted = sorted({a for a in addresses if a})
+    if not wanted:
+        return {}
+    command = ["addr2line", "-a", "-i", "-e", str(program), *(hex(a - 1) for a in wanted)]
+    text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found: dict[int, tuple[str, int]] = {}
+    address = 0
+    for line in text.splitlines():
+        if re.fullmatch(r"0x[0-9a-f]+", line):
+            address = int(line, 16) + 1
+            continue
+        path, _, number = line.rpartition(":")
+        name = user_name(path, user_files)
+        if name and address not in found:
+            found[address] = (name, int(re.match(r"\d*", number).group() or 0))  # type: ignore[union-attr]
+    return found
+
+
+def user_name(path: str, user_files: Sequence[str]) -> str:
+    """The user's name for a compiler's path, or nothing."""
+    clean = str(PurePosixPath(path))
+    for name in user_files:
+        if clean == name or clean.endswith(f"/src/{name}"):
+            return name
+    return ""
+
+
+def located(raw: Mapping[str, Any], where: Mapping[int, tuple[str, int]], order: str) -> Report:
+    """The record for one line of the program's output."""
+    file, line = where.get(raw["pc"], ("", 0))
+    return Report(
+        kind=raw["kind"],
+        severity=raw["severity"],
+        kernel=raw["kernel"],
+        file=file,
+        line=line,
+        block=tuple(raw["block"]),
+        thread=tuple(raw["thread"]),
+        buffer=raw["buffer"],
+        offset=raw["offset"],
+        count=raw["count"],
+        detail=raw["detail"],
+        other_line=where.get(raw["pc2"], ("", 0))[1],
+        orders=(order,),
+    )
+
+
+def merged(reports: Iterable[Report]) -> tuple[Report, ...]:
+    """One record per kind, place and buffer, however many orders and inlined copies showed it; the worst first."""
+    table: dict[tuple[str, str, int, str], Report] = {}
+    for report in reports:
+        key = (report.kind, report.file, report.line, report.buffer)
+        first = table.get(key)
+        if first is None:
+            table[key] = report
+            continue
+        severity = "veto" if "veto" in (first.severity, report.severity) else "finding"
+        orders = (*first.orders, *(o for o in report.orders if o not in first.orders))
+        table[key] = replace(first, count=first.count + report.count, severity=severity, orders=orders)
+    return tuple(sorted(table.values(), key=rank))
+
+
+def rank(report: Report) -> tuple[int, int, str, int]:
+    known = ORDER.index(report.kind) if report.kind in ORDER else len(ORDER)
+    return (0 if report.severity == "veto" else 1, known, report.file, report.line)
+
+
+# ---- for the model ----------------------------------------------------------------------------------------------------
+
+
+def feedback(reports: Sequence[Report], *, most: int = 6) -> str:
+    """A few lines: what, where, who. Empty where there is nothing to say."""
+    lines = [sentence(report) for report in sorted(reports, key=rank)[:most]]
+    if len(reports) > most:
+        lines.append(f"... and {len(reports) - most} more")
+    return "\n".join(lines)
+
+
+def sentence(report: Report) -> str:
+    """One report in one line."""
+    where = f"{report.file}:{report.line}" if report.line else report.kernel or "launch"
+    what = ADVICE.get(report.kind, report.kind)
+    parts = [f"{where}: {what}"]
+    if report.buffer:
+        parts.append(f"{report.buffer}, byte {report.offset}" if report.offset != -1 else report.buffer)
+    parts.append(report.detail)
+    if report.other_line and report.other_line != report.line:
+        parts.append(f"the other access is at line {report.other_line}")
+    block, thread = (",".join(map(str, v)) for v in (report.block, report.thread))
+    times = f", {report.count} times" if report.count > 1 else ""
+    return f"{'; '.join(parts)} (block {block}, thread {thread}{times})"

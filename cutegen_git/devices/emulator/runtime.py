@@ -1,0 +1,66 @@
+"""The runtime's object files: compiled once for this machine, found again by the hash of their sources."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from cutegen_git.words.errors import ToolError
+
+NATIVE = Path(__file__).resolve().parent / "native"
+SOURCES = (
+    "sched", "check", "report", "warp", "mma", "ptx_parse", "ptx_math", "ptx_memory", "ptx_warp", "cudart", "host",
+)  # fmt: skip
+HEADERS = ("rt.h", "warp.h", "ptx.h", "ptx_ops.h")
+FLAGS = ("-std=c++17", "-O2", "-g1", "-fno-pie", "-fcf-protection=none", "-fno-stack-protector")
+
+
+def default_folder() -> Path:
+    """The user's cache, as the XDG rules say."""
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(cache) / "cutegen-git" / "emulator"
+
+
+def machine_flags() -> tuple[str, ...]:
+    """Half-precision conversion and wide vectors where the processor has them."""
+    try:
+        cpu = Path("/proc/cpuinfo").read_text().split("flags", 1)[1].split("\n", 1)[0].split()
+    except (OSError, IndexError):
+        return ()
+    return ("-march=x86-64-v3",) if {"avx2", "f16c", "fma", "bmi2"} <= set(cpu) else ()
+
+
+def runtime_objects(include_dirs: Sequence[Path], folder: Path | None = None) -> list[Path]:
+    """The object files to link with every kernel."""
+    flags = (*FLAGS, *machine_flags())
+    digest = hashlib.sha256(" ".join(flags).encode())
+    for name in (*(f"{s}.cpp" for s in SOURCES), *HEADERS):
+        digest.update((NATIVE / name).read_bytes())
+    place = (folder or default_folder()) / digest.hexdigest()[:16]
+    place.mkdir(parents=True, exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return [compile_source(name, flags, include_dirs, place) for name in SOURCES]
+
+
+def compile_source(name: str, flags: Sequence[str], include_dirs: Sequence[Path], place: Path) -> Path:
+    target = place / f"{name}.o"
+    if target.is_file():
+        return target
+    includes = [
+        a
+        for folder in include_dirs
+        if (folder / "cuda_runtime.h").is_file()
+        for a in ("-isystem", str(folder))
+    ]
+    part = place / f"{name}.part.o"
+    command = ["g++", *flags, *includes, "-c", str(NATIVE / f"{name}.cpp"), "-o", str(part)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ToolError(command, done.returncode, done.stdout, done.stderr)
+    part.replace(target)
+    return target
