@@ -6,10 +6,10 @@ a compiler of another generation is refused, since its kernels could not be comp
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
-import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,13 @@ from .cutlass import find_cutlass
 from .missing import FIX, ToolMissing
 
 CUDA_MAJOR = 13  # of an nvcc that nobody named
+CUDA_WHEELS = (  # the extra [cuda] of pyproject.toml
+    "nvidia-cuda-nvcc==13.0.*",
+    "nvidia-cuda-crt==13.0.*",
+    "nvidia-nvvm==13.0.*",
+    "nvidia-cuda-runtime==13.0.*",
+    "nvidia-cuda-cccl==13.0.*",
+)
 OLDEST_NAMED = (12, 4)  # of an nvcc that the user named
 
 
@@ -54,17 +61,12 @@ def find(
     compiler, version = find_nvcc(nvcc, environment)
     headers, cutlass_version, cutlass_id = find_cutlass(cutlass, cache or Cache.default(), environment)
     host, host_version = find_host_compiler(environment)
-    top = _top(compiler)
-    includes = (headers, *_existing(top, "include", "targets/x86_64-linux/include"))
-    cccl = tuple(folder / "cccl" for folder in includes if (folder / "cccl").is_dir())
-    libs = _existing(top, "lib64", "lib", "targets/x86_64-linux/lib")
-    libs = tuple(folder for folder in libs if any(folder.glob("libcudart.so*")))
-    _cudart(libs)
+    includes, libs = cuda_dirs(compiler)
     identity = (
         f"nvcc {version} {compiler}\ncutlass {cutlass_version} {cutlass_id}\n"
         f"host {host_version} {host}\nlib {':'.join(map(str, libs))}\n"
     )
-    return Toolchain(compiler, includes + cccl, libs, version, cutlass_version, host, identity)
+    return Toolchain(compiler, (headers, *includes), libs, version, cutlass_version, host, identity)
 
 
 def find_nvcc(named: Path | None, environment: Mapping[str, str] = os.environ) -> tuple[Path, str]:
@@ -77,9 +79,10 @@ def find_nvcc(named: Path | None, environment: Mapping[str, str] = os.environ) -
             oldest = ".".join(map(str, OLDEST_NAMED))
             raise TaskError(f"{source} names nvcc {version}; CuTe needs {oldest} or newer")
         return path.absolute(), version
-    wheel = Path(sysconfig.get_paths()["purelib"]) / "nvidia" / f"cu{CUDA_MAJOR}" / "bin" / "nvcc"
-    if wheel.is_file():
-        return wheel, nvcc_version(wheel)
+    for folder in _wheel_folders():
+        wheel = folder / f"cu{CUDA_MAJOR}" / "bin" / "nvcc"
+        if wheel.is_file():
+            return wheel, nvcc_version(wheel)
     on_path = shutil.which("nvcc", path=environment.get("PATH"))
     if on_path is None:
         raise ToolMissing(f"nvcc {CUDA_MAJOR}")
@@ -88,6 +91,13 @@ def find_nvcc(named: Path | None, environment: Mapping[str, str] = os.environ) -
         fix = f"{FIX} (or name this one with CUTEGEN_GIT_NVCC={on_path})"
         raise ToolMissing(f"nvcc {CUDA_MAJOR} (PATH has {version})", fix)
     return Path(on_path), version
+
+
+def _wheel_folders() -> tuple[Path, ...]:
+    """The folders of the namespace package that NVIDIA's wheels share, in the running environment."""
+    importlib.invalidate_caches()  # `doctor --fix` may just have made it
+    spec = importlib.util.find_spec("nvidia")
+    return tuple(Path(place) for place in (spec.submodule_search_locations or ())) if spec else ()
 
 
 def _named_nvcc(named: Path | None, environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
@@ -106,6 +116,17 @@ def nvcc_version(nvcc: Path) -> str:
     if found is None:
         raise ToolError([str(nvcc), "--version"], 0, done.text(), "", why="does not say its version")
     return found[1]
+
+
+def cuda_dirs(nvcc: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """The include folders and the library folders of this nvcc; ToolMissing where libcudart lacks."""
+    top = _top(nvcc)
+    includes = _existing(top, "include", "targets/x86_64-linux/include")
+    cccl = tuple(folder / "cccl" for folder in includes if (folder / "cccl").is_dir())
+    libs = _existing(top, "lib64", "lib", "targets/x86_64-linux/lib")
+    libs = tuple(folder for folder in libs if any(folder.glob("libcudart.so*")))
+    _cudart(libs)
+    return (*includes, *cccl), libs
 
 
 def _top(nvcc: Path) -> Path:
