@@ -14,6 +14,7 @@ from pathlib import Path
 from cutegen_git.core import history as records
 from cutegen_git.core import log, taskfile
 from cutegen_git.core.history import History, Judged
+from cutegen_git.hands import machine
 from cutegen_git.hands.repo import TOOL, Identity, RefUpdate, Repo
 from cutegen_git.words.attempt import Attempt, Commit, Label
 from cutegen_git.words.errors import RepoError, TaskError
@@ -38,7 +39,7 @@ class Project:
     task: Task
     task_hash: str
     reference: bytes
-    own_runners: frozenset[str] = frozenset()  # names under which this machine writes: always believed here
+    trusts_all: bool = False  # a recording is shown as it was recorded
 
     @classmethod
     def open(cls, folder: Path) -> Project:
@@ -98,7 +99,8 @@ class Project:
 
     def believes(self, runner: str) -> bool:
         """True for this machine's own runners and those that `[runners]` on main lists."""
-        return runner in self.own_runners or runner in self.task.runners
+        own = machine.is_own_runner(runner, machine.environment())
+        return self.trusts_all or own or runner in self.task.runners
 
     def history(self) -> History:
         """The current era, with the verdicts that count."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
 
@@ -28,11 +28,7 @@ def next_(
     console = Console(as_json=as_json)
     project = Project.open(folder)
     bench = Bench(project, console.busy)
-    project.own_runners = frozenset({bench.runner})
     move = policy.next_move(project.history(), setting(project, bench))
-    words = {key: str(value) for key, value in asdict(move).items() if key not in ("label",)}
-    facts = ", ".join(f"{key} {getattr(move, key)}" for key in words)
-    console.result(
-        f"{type(move).__name__.lower()}: {facts}",
-        {"move": type(move).__name__.lower(), **{k: str(getattr(move, k)) for k in words}},
-    )
+    facts = {field.name: str(getattr(move, field.name)) for field in fields(move)}
+    text = ", ".join(f"{name} {value}" for name, value in facts.items())
+    console.result(f"{type(move).__name__.lower()}: {text}", {"move": type(move).__name__.lower(), **facts})

@@ -11,7 +11,6 @@ from cutegen_git.app import briefing, verify
 from cutegen_git.app.bench import Bench
 from cutegen_git.app.project import Project
 from cutegen_git.core import policy
-from cutegen_git.hands import machine
 from cutegen_git.hands.console import Console
 from cutegen_git.hands.model import prices
 from cutegen_git.words.move import Fix, Generate, Optimise
@@ -30,7 +29,6 @@ def prompt(
     console = Console(as_json=as_json)
     project = Project.open(folder)
     bench = Bench(project, console.busy)
-    project.own_runners = frozenset({bench.runner, machine.runner_name("none", machine.environment())})
     history, setting = project.history(), verify.setting(project, bench)
     move = policy.next_move(history, setting)
     if not isinstance(move, Generate | Fix | Optimise):

@@ -58,7 +58,6 @@ def refine(
     )
     project.repo.refuse_unready()
     bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass)
-    project.own_runners = frozenset({bench.runner, machine.runner_name("none", env)})
     if dry_run:
         move = policy.next_move(project.history(), app_refine.verify.setting(project, bench))
         console.result(f"next: {move}", {"move": type(move).__name__.lower()})

@@ -12,7 +12,6 @@ from cutegen_git.app.bench import Bench
 from cutegen_git.app.project import Project
 from cutegen_git.app.verify import Verified
 from cutegen_git.core.text import verdict_line
-from cutegen_git.hands import machine
 from cutegen_git.hands.console import Console
 from cutegen_git.words.verdict import Outcome, Verdict
 
@@ -59,7 +58,6 @@ def verify(
     console = Console(quiet=quiet, as_json=as_json)
     project = Project.open(folder)
     bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass)
-    project.own_runners = frozenset({bench.runner, machine.runner_name("none", machine.environment())})
     record = not project.repo.is_bisecting()
     with project.repo.lock(wait_s=5.0):
         project.repo.recover()

@@ -33,6 +33,11 @@ def runner_name(device: str, env: Mapping[str, str]) -> str:
     return f"{device}-{machine_digest()[:4]}"
 
 
+def is_own_runner(name: str, env: Mapping[str, str]) -> bool:
+    """True for a name under which this machine writes, whatever the device."""
+    return name == env.get("CUTEGEN_GIT_RUNNER", "").strip() or name.endswith(f"-{machine_digest()[:4]}")
+
+
 def machine_digest() -> str:
     """A stable hash of this machine; says nothing readable about it."""
     for path in (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id")):
