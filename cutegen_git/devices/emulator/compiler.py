@@ -29,6 +29,7 @@ COMPILE = (
     "-fno-stack-protector",
     "-fcf-protection=none",
     "-fno-ipa-icf",
+    "-fstack-clash-protection",
     "-fmax-errors=20",
 )
 

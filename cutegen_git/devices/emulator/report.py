@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -50,7 +50,8 @@ class Report:
     count: int  # events in all, over all orders
     detail: str  # one sentence
     other_line: int = 0  # of the access that this one races with
-    orders: tuple[str, ...] = field(default=())  # in which orders it was seen
+    orders: tuple[str, ...] = ()  # in which orders it was seen
+    callers: tuple[int, ...] = ()  # lines of the calls that were inlined, from inside out
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -58,30 +59,33 @@ class Report:
 
 def from_json(data: Mapping[str, Any]) -> Report:
     """The record that `to_json` wrote."""
-    known = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    known: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     return Report(**known)
 
 
 # ---- places in the user's code ----------------------------------------------------------------------------------------
 
 
-def places(program: Path, addresses: Iterable[int], user_files: Sequence[str]) -> dict[int, tuple[str, int]]:
-    """The user's file and line behind each return address: the innermost inlined frame in one of the user's files."""
+Frames = tuple[tuple[str, int], ...]
+
+
+def places(program: Path, addresses: Iterable[int], user_files: Sequence[str]) -> dict[int, Frames]:
+    """The user's (file, line) frames behind each return address, innermost first; inlined calls are frames too."""
     wanted = sorted({a for a in addresses if a})
     if not wanted:
         return {}
     command = ["addr2line", "-a", "-i", "-e", str(program), *(hex(a - 1) for a in wanted)]
     text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    found: dict[int, tuple[str, int]] = {}
+    found: dict[int, Frames] = {}
     address = 0
     for line in text.splitlines():
         if re.fullmatch(r"0x[0-9a-f]+", line):
             address = int(line, 16) + 1
             continue
         path, _, number = line.rpartition(":")
-        name = user_name(path, user_files)
-        if name and address not in found:
-            found[address] = (name, int(re.match(r"\d*", number).group() or 0))  # type: ignore[union-attr]
+        name, digits = user_name(path, user_files), re.match(r"\d*", number)
+        if name and digits:
+            found[address] = (*found.get(address, ()), (name, int(digits.group() or 0)))
     return found
 
 
@@ -94,9 +98,11 @@ def user_name(path: str, user_files: Sequence[str]) -> str:
     return ""
 
 
-def located(raw: Mapping[str, Any], where: Mapping[int, tuple[str, int]], order: str) -> Report:
+def located(raw: Mapping[str, Any], where: Mapping[int, Frames], order: str) -> Report:
     """The record for one line of the program's output."""
-    file, line = where.get(raw["pc"], ("", 0))
+    frames = where.get(raw["pc"], ()) or (("", 0),)
+    (file, line), *outer = frames
+    others = where.get(raw["pc2"], ()) or (("", 0),)
     return Report(
         kind=raw["kind"],
         severity=raw["severity"],
@@ -109,16 +115,17 @@ def located(raw: Mapping[str, Any], where: Mapping[int, tuple[str, int]], order:
         offset=raw["offset"],
         count=raw["count"],
         detail=raw["detail"],
-        other_line=where.get(raw["pc2"], ("", 0))[1],
+        other_line=others[0][1],
+        callers=tuple(n for _, n in outer if n != line),
         orders=(order,),
     )
 
 
 def merged(reports: Iterable[Report]) -> tuple[Report, ...]:
     """One record per kind, place and buffer, however many orders and inlined copies showed it; the worst first."""
-    table: dict[tuple[str, str, int, str], Report] = {}
+    table: dict[tuple[str, str, int, tuple[int, ...], str], Report] = {}
     for report in reports:
-        key = (report.kind, report.file, report.line, report.buffer)
+        key = (report.kind, report.file, report.line, report.callers, report.buffer)
         first = table.get(key)
         if first is None:
             table[key] = report
@@ -153,6 +160,8 @@ def sentence(report: Report) -> str:
     if report.buffer:
         parts.append(f"{report.buffer}, byte {report.offset}" if report.offset != -1 else report.buffer)
     parts.append(report.detail)
+    if report.callers:
+        parts.append(f"called from line {report.callers[0]}")
     if report.other_line and report.other_line != report.line:
         parts.append(f"the other access is at line {report.other_line}")
     block, thread = (",".join(map(str, v)) for v in (report.block, report.thread))

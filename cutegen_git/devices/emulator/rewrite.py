@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from .lexer import Text, balanced_back, balanced_end, split_commas, statement_end
+from .lexer import MARKER, Text, balanced_back, balanced_end, split_commas, statement_end
 
 ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b")
 SHARED = re.compile(r"\b__emu_shared__\b")
@@ -49,25 +49,28 @@ def rewrite(preprocessed: str, user_files: Sequence[str]) -> str | Unsupported:
         if isinstance(edit, Unsupported):
             return edit
         edits.append(edit)
-    result = apply(preprocessed, edits)
+    result = apply(text, edits)
     return leftovers(result) or result
 
 
-def apply(source: str, edits: Sequence[Edit]) -> str:
-    """The source with all edits made; one inside another (a launch among arguments) is made first."""
-    pieces: list[str] = []
-    at = 0
+def apply(text: Text, edits: Sequence[Edit]) -> str:
+    """The source with all edits made; of two that overlap, the one that starts first."""
+    source, pieces, at = text.source, [], 0
     for edit in sorted(edits, key=lambda e: e.start):
         if edit.start < at:
             continue
-        pieces += [source[at : edit.start], keep_lines(source[edit.start : edit.end], edit.new)]
+        pieces += [source[at : edit.start], edit.new, line_ends(text, edit)]
         at = edit.end
     return "".join([*pieces, source[at:]])
 
 
-def keep_lines(old: str, new: str) -> str:
-    """The new text with as many line ends as the old one, so that line numbers stay true."""
-    return new + "\n" * max(0, old.count("\n") - new.count("\n"))
+def line_ends(text: Text, edit: Edit) -> str:
+    """What keeps the line numbers true behind an edit."""
+    old = text.source[edit.start : edit.end]
+    if not MARKER.search(old):
+        return "\n" * old.count("\n")
+    file, line, system = text.place(edit.end)
+    return f'\n# {line} "{file}"{" 3" if system else ""}\n'
 
 
 # ---- launches -------------------------------------------------------------------------------------------------------

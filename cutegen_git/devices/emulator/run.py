@@ -6,7 +6,6 @@ process group of its own. Tensors lie in one sealed memory file, so the judge's 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from .build import EmulatorBuild
-from .call import EmulatorCall, Role
+from .call import EmulatorCall
 from .child import ChildResult, Limits, run_child
 from .memory import SharedTensors
 from .report import Report, located, merged, places

@@ -65,8 +65,8 @@ bool bad_launch(const Cfg& c, const char* name, const void* fn, uintptr_t pc) {
 }
 }  // namespace
 
-void run_grid(const Cfg& c, const char* name, const void* fn, void (*thunk)(void*), void* closure) {
-  auto pc = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+void run_grid(const Cfg& c, const char* name, const void* fn, void (*thunk)(void*), void* closure, const void* caller) {
+  auto pc = reinterpret_cast<uintptr_t>(caller);
   if (hot.in_kernel) unsupported(pc, "a launch inside a kernel (dynamic parallelism)");
   if (bad_launch(c, name, fn, pc)) return;
   run_all_blocks(name, c.grid, c.block, c.shared, thunk, closure);

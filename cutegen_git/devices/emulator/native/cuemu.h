@@ -83,16 +83,17 @@ struct Cfg {
 inline Cfg cfg(dim3 grid, dim3 block, size_t shared = 0, cudaStream_t stream = nullptr) {
   return {grid, block, shared, stream};
 }
-void run_grid(const Cfg& cfg, const char* name, const void* fn, void (*thunk)(void*), void* closure);
+void run_grid(const Cfg& cfg, const char* name, const void* fn, void (*thunk)(void*), void* closure, const void* pc);
 
 // Kernel arguments are copied once, as a real launch does.
 template <class F, class... A>
-EMU_UNCHECKED void launch(const Cfg& c, const char* name, const void* fn, F&& call, A&&... args) {
+EMU_API EMU_UNCHECKED void launch(const Cfg& c, const char* name, const void* fn, F&& call, A&&... args) {
   struct Closure {
     std::remove_reference_t<F>* call;
     std::tuple<std::decay_t<A>...> args;
   } closure{&call, std::tuple<std::decay_t<A>...>(static_cast<A&&>(args)...)};
-  run_grid(c, name, fn, [](void* p) { auto* self = static_cast<Closure*>(p); std::apply(*self->call, self->args); }, &closure);
+  run_grid(c, name, fn, [](void* p) { auto* self = static_cast<Closure*>(p); std::apply(*self->call, self->args); }, &closure,
+           __builtin_return_address(0));
 }
 
 // ---- shared memory --------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 //   args SIZE
 #include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -107,10 +108,11 @@ void add_workspace() {
   memcpy(args + workspace_at, &p, 8);
 }
 
-void on_signal(int number, siginfo_t* info, void*) {
+void on_signal(int number, siginfo_t* info, void* context) {
+  auto pc = static_cast<uintptr_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]) + 1;
   auto addr = reinterpret_cast<uintptr_t>(info->si_addr);
   bool stack = emu::hot.in_kernel && number == SIGSEGV && emu::hot.stack_lo - addr < 8192;
-  emu::report(stack ? "stack-overflow" : "crash", emu::Severity::veto, 0, 0, "", -1, stack ? "local arrays of one thread need more than 256 KiB" : "signal %d at 0x%llx", number,
+  emu::report(stack ? "stack-overflow" : "crash", emu::Severity::veto, pc, 0, "", -1, stack ? "local arrays of one thread need more than 256 KiB" : "signal %d at 0x%llx", number,
               static_cast<unsigned long long>(addr));
   emu::finish("crashed", number);
   _exit(0);

@@ -1,0 +1,105 @@
+"""Builds kernels for the emulator once a session and calls them with numpy arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cutegen_git.devices.emulator.build import EmulatorBuild, build
+from cutegen_git.devices.emulator.call import EmulatorCall, Pointer, Role, Scalar
+from cutegen_git.devices.emulator.run import ORDERS, EmulatorRun, run
+
+HERE = Path(__file__).parent
+Builder = Callable[..., EmulatorBuild]
+
+
+def cutlass_include() -> Path | None:
+    """Where CUTLASS's headers are, if anywhere."""
+    named = os.environ.get("CUTEGEN_GIT_CUTLASS")
+    for folder in (Path(named) if named else None, Path.home() / ".cache/cutegen-git/cutlass/include"):
+        for place in (folder, folder / "include" if folder else None):
+            if place and (place / "cute/tensor.hpp").is_file():
+                return place
+    return None
+
+
+def cuda_include() -> Path | None:
+    """The headers of NVIDIA's wheels, or of an installed toolkit."""
+    try:
+        import nvidia
+    except ImportError:
+        roots = []
+    else:
+        roots = [Path(p) / "cu13/include" for p in nvidia.__path__]
+    for place in (*roots, Path("/usr/local/cuda/include")):
+        if (place / "cuda_runtime.h").is_file():
+            return place
+    return None
+
+
+@pytest.fixture(scope="session")
+def include_dirs() -> list[Path]:
+    cutlass, cuda = cutlass_include(), cuda_include()
+    if cutlass is None or cuda is None or not shutil.which("g++"):
+        pytest.skip("needs g++, the CUDA headers and CUTLASS (CUTEGEN_GIT_CUTLASS)")
+    return [cutlass, cuda]
+
+
+@pytest.fixture(scope="session")
+def builder(include_dirs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Builder:
+    """Builds sources under a header, at most once a session."""
+    kept = os.environ.get("CUTEGEN_GIT_TEST_CACHE")
+    root = Path(kept) if kept else tmp_path_factory.mktemp("emulator")
+
+    def make(sources: Mapping[str, bytes] | str, header: str, **options: float) -> EmulatorBuild:
+        files = {"kernel.cu": sources.encode()} if isinstance(sources, str) else sources
+        key = hashlib.sha256(repr((sorted(files.items()), header)).encode() + engine_hash()).hexdigest()[:20]
+        return build(files, header, include_dirs, root / key, timeout_s=options.get("timeout_s", 300))
+
+    return make
+
+
+def engine_hash() -> bytes:
+    """Changes with every file of the emulator."""
+    import cutegen_git.devices.emulator as package
+
+    total = hashlib.sha256()
+    for path in sorted(Path(package.__file__).parent.rglob("*")):
+        if path.is_file() and path.suffix in {".py", ".h", ".cpp"}:
+            total.update(path.read_bytes())
+    return total.digest()
+
+
+DTYPES = {"float32": "float", "float64": "double", "int32": "int32_t", "int64": "int64_t", "int8": "int8_t", "uint8": "uint8_t",
+          "float16": "__half", "bfloat16": "__nv_bfloat16"}  # fmt: skip
+
+
+def header(fields: str) -> str:
+    """The generated header for the body of `struct Args`."""
+    return (
+        "#define CUTEGEN_ABI 1\n#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cstdint>\n"
+        f"struct Args {{ {fields} }};\n"
+        'extern "C" cudaError_t launch(const Args& a, cudaStream_t stream);\n'
+        'extern "C" size_t workspace_bytes(const Args& a);\n'
+        'extern "C" cudaError_t setup(const Args& a);\n'
+    )
+
+
+def tensor(name: str, array: np.ndarray, role: Role, dtype: str = "") -> Pointer:
+    return Pointer(name, role, dtype or str(array.dtype), memoryview(array.reshape(-1).view(np.uint8)))
+
+
+def call_kernel(
+    built: EmulatorBuild,
+    fields: Sequence[Pointer | Scalar],
+    orders: Sequence[str] = ORDERS,
+    timeout_s: float = 60,
+) -> EmulatorRun:
+    assert built.ok, f"{built.status}: {built.unsupported} {built.log[-2000:]}"
+    return run(built, EmulatorCall(tuple(fields)), orders=orders, timeout_s=timeout_s)
