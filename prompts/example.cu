@@ -8,7 +8,7 @@ using Rows = Int<64>;   // tile of the output, and of the sum
 using Cols = Int<64>;
 using Deep = Int<16>;
 
-// out(p, q) = sum over r of lhs(p, r) * rhs(r, q), all row-major, any P, Q, R.
+// out(p, q) = sum over r of lhs(p, r) * rhs(r, q), all row-major; any P, R, and Q up to 64 * 65535.
 __global__ void __launch_bounds__(kThreads)
 kernel(const float* lhs, const float* rhs, float* out, int64_t P, int64_t Q, int64_t R) {
   Tensor mL = make_tensor(make_gmem_ptr(lhs), make_shape(P, R), make_stride(R, Int<1>{}));

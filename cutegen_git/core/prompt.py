@@ -17,12 +17,18 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from cutegen_git.core import prompt_lines
 from cutegen_git.core.prompt_lines import Tried
 from cutegen_git.words.errors import TaskError
-from cutegen_git.words.task import Task
+from cutegen_git.words.task import Family, Task
 from cutegen_git.words.verdict import Verdict
 
 REPLY_TOKENS = 16_000
 _REPLY_SHOWN_CHARS = 6000  # of a reply that gave no patch, in the prompt that asks for it again
 _KEPT_WHEN_SHORT = 5  # ideas
+_PRODUCTS = (
+    Family.MATMUL,
+    Family.CONV,
+    Family.FUSED,
+    Family.ATTENTION,
+)  # a tile product is at the heart of them
 
 
 class Asked(str, Enum):
@@ -111,6 +117,7 @@ def _values(situation: Situation, facts: PromptFacts, templates: Mapping[str, st
         "reply_tokens": facts.reply_tokens,
         "example": templates.get("example.cu", ""),
         "menu": menu.strip(),
+        "forms": templates.get("family/matmul.cu", "") if task.family in _PRODUCTS else "",
         "device": facts.device.strip(),
         "sources": dict(sorted(facts.sources.items())),
         "standing": prompt_lines.standing_lines(facts.verdict, facts.parent, facts.roof_us),

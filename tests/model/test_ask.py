@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -35,9 +38,11 @@ def ask(
     model: str = "openai/kernel-coder",
     patience: Patience = QUICK,
     env: dict[str, str] | None = None,
+    said: list[str] | None = None,
 ) -> Reply:
     settings = {"OPENAI_API_KEY": KEY, "CUTEGEN_GIT_API_BASE": provider.url, **(env or {})}
-    opened = open_model(model, repo_dir=Path(), env=settings, patience=patience)
+    talk = said if said is not None else []
+    opened = open_model(model, repo_dir=Path(), env=settings, patience=patience, say=talk.append)
     return opened.ask(ASK)
 
 
@@ -102,6 +107,14 @@ def test_a_rate_limit_is_waited_out_as_long_as_the_header_says() -> None:
     assert [call.trouble for call in reply.calls] == ["rate-limit", ""]
     assert reply.usage.seconds >= 1.0
     assert len(provider.requests) == 2
+
+
+def test_every_further_request_is_said_without_the_key() -> None:
+    said: list[str] = []
+    with serving(error(503, f"busy {KEY}"), chat(None), chat(DIFF)) as provider:
+        ask(provider, said=said)
+    assert ["503" in said[0], "empty" in said[1], len(said)] == [True, True, 2]
+    assert KEY not in said[0]
 
 
 def test_a_rate_limit_to_the_end_stops_after_the_tries() -> None:
@@ -322,3 +335,30 @@ def test_litellm_says_nothing_and_leaves_the_environment_alone(capfd: pytest.Cap
             ask(provider)
     assert dict(os.environ) == before
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for a child there")
+def test_ctrl_c_ends_a_hanging_request_at_once() -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from cutegen_git.hands.model import door;"
+        "from cutegen_git.hands.model.choose import open_model; from cutegen_git.hands.model.talk import Ask;"
+        "door.load(); print('ready', flush=True);"
+        "open_model('openai/x', repo_dir=Path(), env=os.environ).ask(Ask('0001', 's', 'u', 'a'))"
+    )
+    with serving(Answer(delay_s=20.0)) as provider:
+        env = {**os.environ, "CUTEGEN_GIT_API_BASE": provider.url}
+        child = subprocess.Popen(
+            [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        for _ in range(200):
+            if provider.requests:
+                break
+            time.sleep(0.05)
+        started = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=10)
+    assert time.monotonic() - started < 3
+    assert child.returncode == -signal.SIGINT
+    assert errors.strip().endswith("KeyboardInterrupt")

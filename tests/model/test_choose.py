@@ -66,3 +66,15 @@ def test_choosing_a_model_does_not_load_litellm() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_without_litellm_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    found = trouble("openai/x", {"OPENAI_API_KEY": "k" * 20})
+    assert found.trouble is ModelTrouble.NOT_CONFIGURED
+    assert "pip install 'cutegen-git[llm]'" in str(found)
+
+
+def test_a_time_limit_that_is_no_number_is_said() -> None:
+    found = trouble("openai/x", {"OPENAI_API_KEY": "k" * 20, "CUTEGEN_GIT_CALL_SECONDS": "long"})
+    assert "CUTEGEN_GIT_CALL_SECONDS" in str(found)

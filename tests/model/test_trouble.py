@@ -23,6 +23,7 @@ def test_the_table_knows_every_exception_of_litellm() -> None:
         ({"retry-after-ms": "250", "retry-after": "1"}, "", 0.25),
         ({"retry-after": "Tue, 01 Dec 2026 10:00:30 GMT"}, "", 30),
         ({"retry-after": "Tue, 01 Dec 2026 09:00:00 GMT"}, "", 0),
+        ({"retry-after": "Tue, 01 Dec 2026 10:00:30 -0000"}, "", 30),
         ({"retry-after": "soon"}, "", None),
         ({}, '"@type": "google.rpc.RetryInfo", "retryDelay": "17s"', 17),
         ({}, "Please try again in 20ms.", 0.02),

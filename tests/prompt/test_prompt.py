@@ -252,4 +252,4 @@ def test_the_prompts_stay_short() -> None:
     for asked in Asked:
         prompt = build(Situation(asked, "1", "wrong-result", "x"), FACTS, shipped())
         assert len(prompt.system) < 18_000
-        assert len(prompt.user) < 9_000
+        assert len(prompt.user) < 14_000

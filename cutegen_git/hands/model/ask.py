@@ -13,7 +13,7 @@ from cutegen_git.core.transcript import Call
 from cutegen_git.hands.model import door, prices
 from cutegen_git.hands.model.account import Account
 from cutegen_git.hands.model.redact import one_line, redact
-from cutegen_git.hands.model.talk import EMPTY, REFUSED, TRUNCATED, Ask, NoReply, Reply
+from cutegen_git.hands.model.talk import EMPTY, REFUSED, TRUNCATED, Ask, NoReply, Reply, Say, to_stderr
 from cutegen_git.hands.model.trouble import SLOW, Rule, is_refusal, retry_after_s, rule_for
 from cutegen_git.words.attempt import Spend
 from cutegen_git.words.errors import ModelTrouble
@@ -49,9 +49,10 @@ class LiteModel:
         api_base: str | None = None,
         api_key: str | None = None,
         patience: Patience | None = None,
+        say: Say = to_stderr,
     ) -> None:
         self.name = name
-        self._env, self._patience = env, patience or Patience()
+        self._env, self._patience, self._say = env, patience or Patience(), say
         self._api_base, self._api_key = api_base, api_key
 
     def ask(self, request: Ask) -> Reply:
@@ -64,11 +65,12 @@ class LiteModel:
                 reply = self._reply(answer, account)
                 if reply.outcome != EMPTY or not self._asks_again(account):
                     return reply
-                delay_s = self._patience.backoff_s(1)
+                delay_s, why = self._patience.backoff_s(1), "the reply was empty"
             elif is_refusal(answer.name, answer.status, answer.text):
                 return self._refused(answer, account)
             else:
-                delay_s = self._delay_or_stop(answer, account)
+                delay_s, why = self._delay_or_stop(answer, account), _said(answer)
+            self._say(redact(f"{self.name}: {why}; asking again in {delay_s:.0f} s", self._env))
             time.sleep(delay_s)
 
     def _call(self, request: Ask, account: Account) -> tuple[Account, door.Answer | door.Failure]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from cutegen_git.hands.model import recording
 from cutegen_git.hands.model.ask import LiteModel, Patience
 from cutegen_git.hands.model.handoff import Handoff
 from cutegen_git.hands.model.replay import Replay
-from cutegen_git.hands.model.talk import Model, NoReply
+from cutegen_git.hands.model.talk import Model, NoReply, Say, to_stderr
 from cutegen_git.words.errors import ModelTrouble
 
 CHOICES = (
@@ -35,6 +35,9 @@ KEYS: Mapping[str, tuple[str, ...]] = {  # provider -> variables of which one ho
     "xai": ("XAI_API_KEY",),
 }
 BASE_VARIABLE = "CUTEGEN_GIT_API_BASE"
+CALL_VARIABLE = (
+    "CUTEGEN_GIT_CALL_SECONDS"  # how long one request may take: a slow model of one's own needs more
+)
 
 
 def open_model(
@@ -42,13 +45,13 @@ def open_model(
     *,
     repo_dir: Path,
     env: Mapping[str, str],
-    say: Callable[[str], None] | None = None,
+    say: Say = to_stderr,
     interactive: bool | None = None,
     patience: Patience | None = None,
 ) -> Model:
     """The model called so. ModelError NOT_CONFIGURED or AUTH, in one line, where it cannot be asked.
 
-    `say` takes a line of talk (default: stderr); `interactive` says whether somebody can be waited for
+    `say` takes lines of talk, such as why a request is made again; `interactive` says whether somebody can be waited for
     (default: whether stdin is a terminal).
     """
     if not name:
@@ -70,21 +73,18 @@ def open_model(
         api_base=api_base,
         # The OpenAI client insists on some key, a server of one's own does not.
         api_key=key or ("none" if api_base else None),
-        patience=patience or Patience(),
+        patience=patience or _patience(env),
+        say=say,
     )
 
 
-def _handoff(
-    repo_dir: Path, env: Mapping[str, str], say: Callable[[str], None] | None, interactive: bool | None
-) -> Model:
+def _handoff(repo_dir: Path, env: Mapping[str, str], say: Say, interactive: bool | None) -> Model:
     mode = env.get("CUTEGEN_GIT_HANDOFF", "")
     if mode not in ("", "wait", "exit"):
         raise NoReply(ModelTrouble.NOT_CONFIGURED, f"CUTEGEN_GIT_HANDOFF is wait or exit, not {mode!r}")
     terminal = sys.stdin is not None and sys.stdin.isatty() if interactive is None else interactive
     author = env.get("CUTEGEN_GIT_HANDOFF_NAME") or "handoff"
     wait = mode == "wait" or (mode == "" and terminal)
-    if say is None:
-        return Handoff(repo_dir, wait=wait, author=author)
     return Handoff(repo_dir, wait=wait, author=author, say=say)
 
 
@@ -97,6 +97,15 @@ def _key(name: str, provider: str, env: Mapping[str, str], *, needed: bool) -> s
             f"{name} needs a key: set {' or '.join(variables)} (or choose handoff, which needs none)",
         )
     return key
+
+
+def _patience(env: Mapping[str, str]) -> Patience:
+    stated = env.get(CALL_VARIABLE, "")
+    if not stated:
+        return Patience()
+    if not stated.isdigit() or int(stated) == 0:
+        raise NoReply(ModelTrouble.NOT_CONFIGURED, f"{CALL_VARIABLE} is a number of seconds, not {stated!r}")
+    return Patience(call_s=float(stated), total_s=2.0 * float(stated))
 
 
 def _check_installed() -> None:

@@ -9,19 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-from cutegen_git.hands.model.talk import Ask, NoReply, Reply
+from cutegen_git.hands.model.talk import Ask, NoReply, Reply, Say, to_stderr
 from cutegen_git.words.errors import ModelTrouble, RepoError
 
 FOLDER = Path(".cutegen/handoff")
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 class Handoff:
@@ -33,7 +27,7 @@ class Handoff:
         *,
         wait: bool,
         author: str = "handoff",
-        say: Callable[[str], None] = _to_stderr,
+        say: Say = to_stderr,
         poll_s: float = 0.5,
         settle_s: float = 1.0,
     ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,6 +12,13 @@ from cutegen_git.words.attempt import Spend
 from cutegen_git.words.errors import ModelError, ModelTrouble
 
 EMPTY, REFUSED, TRUNCATED = "empty-reply", "refused", "truncated"  # values of Reply.outcome
+
+Say = Callable[[str], None]  # takes a line of talk
+
+
+def to_stderr(text: str) -> None:
+    """Where talk goes unless the caller has a better place."""
+    print(text, file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True, slots=True)

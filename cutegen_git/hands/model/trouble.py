@@ -141,6 +141,7 @@ def retry_after_s(headers: Mapping[str, str], text: str, *, now: datetime | None
             until = parsedate_to_datetime(value)
         except ValueError:
             return None
+        until = until if until.tzinfo else until.replace(tzinfo=timezone.utc)
         return max(0.0, (until - (now or datetime.now(timezone.utc))).total_seconds())
     found = _IN_BODY.search(text)
     if not found or not any(found.group(1, 2, 3)):
