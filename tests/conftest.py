@@ -31,7 +31,7 @@ HOSTILE = """\
 	pager = false
 	abbrev = 4
 	quotePath = true
-	commentChar = ;
+	commentChar = %
 	excludesFile = {ignore}
 	attributesFile = {attributes}
 [diff]

@@ -93,6 +93,28 @@ def test_a_change_of_the_user_in_the_way_stops_the_move_before_it_begins(make_re
     assert not list((repo.root / ".git").glob("cutegen-*.json"))
 
 
+def test_an_edit_of_equal_size_in_the_same_second_is_seen(make_repo: Make) -> None:
+    for number in range(5):
+        repo = make_repo(name=f"task{number}")
+        file = repo.root / "kernel/kernel.cu"
+        before = file.stat()
+        file.write_bytes(b"mine\n")  # as long as the committed text
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        main = head(repo)
+        made = attempt(repo, main, b"// 1\n")
+        with pytest.raises(RepoError, match="changes in the way"):
+            repo.transaction([RefUpdate(MAIN, main, made)], "advance")
+        assert file.read_bytes() == b"mine\n"
+
+
+def test_a_file_that_was_only_touched_is_not_in_the_way(make_repo: Make) -> None:
+    repo = make_repo()
+    main = head(repo)
+    os.utime(repo.root / "kernel/kernel.cu", (1, 1))
+    repo.transaction([RefUpdate(MAIN, main, attempt(repo, main, b"// 1\n"))], "advance")
+    assert (repo.root / "kernel/kernel.cu").read_bytes() == b"// 1\n"
+
+
 def test_an_untracked_file_in_the_way_stops_the_move(make_repo: Make) -> None:
     repo = make_repo()
     main = head(repo)

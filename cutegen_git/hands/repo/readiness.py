@@ -9,7 +9,8 @@ from cutegen_git.words.errors import RepoError
 from . import worktree
 from .discover import Place
 from .git import Git
-from .refs import ATTEMPTS, CLAIM, HEADS, NOTES, PATHS, TAGS, listed
+from .kinds import Kind, kind_of
+from .refs import ATTEMPTS, HEADS, NOTES, PATHS, TAGS, listed
 
 _SHOWN = 8
 
@@ -76,5 +77,5 @@ def verdicts_missing(git: Git) -> bool:
         return True
     names = [*listed(git, TAGS), *listed(git, "refs/remotes/")]
     return any(
-        bool(CLAIM.fullmatch(name)) or "/path/" in name.removeprefix("refs/remotes/") for name in names
+        kind_of(name) is Kind.CLAIM or "/path/" in name.removeprefix("refs/remotes/") for name in names
     )

@@ -14,10 +14,6 @@ HEADS, TAGS = "refs/heads/", "refs/tags/"
 MAIN, PATHS = "refs/heads/main", "refs/heads/path/"
 ATTEMPTS, INBOX, NOTES = "refs/cutegen/attempt/", "refs/cutegen/inbox/", "refs/notes/cutegen/"
 
-CLAIM = re.compile(
-    r"refs/tags/[a-z0-9][a-z0-9-]{0,39}/[a-z]?\d{4,9}-\d{1,6}\.\d\dx"
-)  # refs/tags/<gpu>/<label>-<n.nn>x
-
 _SAFE = re.compile(r"refs/(heads|tags|notes/cutegen|cutegen)/[A-Za-z0-9._/-]+")
 _ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 

@@ -311,5 +311,5 @@ class Repo:
         return readiness.verdicts_missing(self.git)
 
     def clone_letter(self) -> str:
-        """What labels made in this clone begin with: "" for the first clone that proposes."""
-        return clone.letter(self.place)
+        """What labels made in this clone begin with: "" for the first clone that proposes. Asks the remote, once."""
+        return clone.letter(self.place, self.refs(refs.ATTEMPTS), self.blob)

@@ -84,7 +84,8 @@ class Writer:
                 self._carry_out(plan)
             except CutegenError as error:
                 # git took its own locks away, unless we killed it; nothing is left for the next run to wonder about
-                self._recover(crashed=isinstance(error, ToolError) and error.code is None)
+                if self._recover(crashed=isinstance(error, ToolError) and error.code is None):
+                    return  # the refs had moved, and now the rest has followed
                 raise
             self._drop()
 
@@ -99,11 +100,12 @@ class Writer:
             for tree, index, old, new in todo:
                 follow(self.git, tree, index, old, new, dry_run=False, keep=keep)
 
-    def _recover(self, *, crashed: bool) -> None:
+    def _recover(self, *, crashed: bool) -> bool:
+        """True if a move was under way and now is complete; False if there was none or nothing had moved."""
         path = self.place.common_dir / FILE
         plan = _load(path)
         if plan is None:
-            return
+            return False
         assert self._fd is not None
         for lock in plan.locks if crashed else ():
             _remove_stale(lock)
@@ -117,6 +119,7 @@ class Writer:
         if moved:
             self._finish_trees(plan)
         self._drop()
+        return moved
 
     def _finish_trees(self, plan: _Plan) -> None:
         assert self._fd is not None

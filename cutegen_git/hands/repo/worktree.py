@@ -97,7 +97,8 @@ def index_of(tree: Worktree) -> Iterator[Path]:
         ) from error
     try:
         if (tree.git_dir / "index").exists():
-            shutil.copyfile(tree.git_dir / "index", copy)
+            # With its time: git compares it with a file's to know that an edit in the same second may hide.
+            shutil.copy2(tree.git_dir / "index", copy)
         yield copy
         copy.replace(tree.git_dir / "index")
     finally:
@@ -129,11 +130,10 @@ def follow(
     git: Git, tree: Worktree, index: Path, old: str, new: str, *, dry_run: bool, keep: Sequence[int]
 ) -> None:
     """Move index and files from commit `old` to `new`; changes in other files stay. RepoError if it would lose one."""
-    words = ["read-tree", "-m", "-n" if dry_run else "-u", old, new]
-    if dry_run:
-        words[2:2] = ["-u"]
-    here = Git(tree.root, git_dir=tree.git_dir, config=git.extra)
-    done = here.run(*words, env=_at(tree.root, index), keep=keep)
+    here, env = Git(tree.root, git_dir=tree.git_dir, config=git.extra), _at(tree.root, index)
+    if dry_run:  # a file that was only touched is no change
+        here.run("update-index", "-q", "--refresh", env=env, keep=keep)
+    done = here.run("read-tree", "-m", "-u", *(["-n"] if dry_run else []), old, new, env=env, keep=keep)
     if done.ok:
         return
     last = next(
