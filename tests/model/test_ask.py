@@ -327,6 +327,21 @@ def test_anthropic_gets_its_cache_mark_and_its_refusal_is_read(monkeypatch: pyte
     assert reply.usage.cost_usd == pytest.approx(7 * 3e-6 + 3 * 15e-6)
 
 
+@pytest.mark.parametrize("kind", ["ollama", "ollama_chat"])
+def test_ollama_is_given_room_for_the_prompt_and_costs_nothing(kind: str) -> None:
+    body = {"model": "m", "created_at": "2026-12-01T00:00:00Z", "done": True, "done_reason": "stop",
+            "response": DIFF, "message": {"role": "assistant", "content": DIFF},
+            "prompt_eval_count": 9, "eval_count": 4}  # fmt: skip
+    with serving(Answer(body=body)) as provider:
+        provider.url = provider.url.removesuffix("/v1")
+        reply = ask(provider, model=f"{kind}/qwen3")
+    asked = next(request for request in provider.requests if "options" in request)
+    assert asked["options"]["num_ctx"] == 20_480  # type: ignore[index]
+    assert reply.text == DIFF.encode()
+    assert reply.usage.cost_usd == 0.0
+    assert (reply.usage.tokens_in, reply.usage.tokens_out) == (9, 4)
+
+
 def test_litellm_says_nothing_and_leaves_the_environment_alone(capfd: pytest.CaptureFixture[str]) -> None:
     before = dict(os.environ)
     with serving(chat("x", finish="insufficient_system_resource"), error(401, "no")) as provider:

@@ -19,6 +19,7 @@ from cutegen_git.words.attempt import Spend
 from cutegen_git.words.errors import ModelTrouble
 
 _CUT = ("length", "max_tokens")
+OLLAMA_REPLY_TOKENS = 16_384
 EMPTY_TRIES = 2  # an empty reply is asked for once more, then it counts
 GRACE_S = 0.5  # what our own guard gives litellm's time-out to act first: its message says more
 
@@ -99,6 +100,7 @@ class LiteModel:
                     max_tokens=prices.max_output(self.name, self._env),
                     api_base=self._api_base,
                     api_key=self._api_key,
+                    context_tokens=_context_tokens(self.name, request),
                 )
             )
 
@@ -165,3 +167,11 @@ def _messages(model: str, request: Ask) -> list[dict[str, object]]:
     if model.startswith("anthropic/"):  # the one provider that caches only what is marked
         system = [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]
     return [{"role": "system", "content": system}, {"role": "user", "content": request.user}]
+
+
+def _context_tokens(model: str, request: Ask) -> int | None:
+    """Room for prompt and reply: Ollama silently drops the start of a prompt that its small default cannot hold."""
+    if model.split("/", 1)[0] not in ("ollama", "ollama_chat"):
+        return None
+    needed = prices.estimate_tokens(request.system + request.user) + OLLAMA_REPLY_TOKENS
+    return -(-needed // 4096) * 4096

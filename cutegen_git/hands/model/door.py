@@ -82,10 +82,16 @@ def complete(
     max_tokens: int | None,
     api_base: str | None,
     api_key: str | None,
+    context_tokens: int | None = None,
 ) -> Answer | Failure:
     """One HTTP request, never more. A provider's error is a value."""
     litellm = _litellm()
-    optional = {"max_tokens": max_tokens, "api_base": api_base, "api_key": api_key}
+    optional = {
+        "max_tokens": max_tokens,
+        "api_base": api_base,
+        "api_key": api_key,
+        "num_ctx": context_tokens,  # Ollama's own name
+    }
     given = {name: value for name, value in optional.items() if value is not None}
     try:
         response = litellm.completion(
