@@ -38,9 +38,7 @@ def render(task: Task, *, notes: Sequence[str] = ()) -> str:
         f"[task]\nname = {_value(task.name)}\nfamily = {_value(task.family.value)}",
         _table("target", {"arch": task.arch, "device": task.device}, {}),
         _signature(task),
-        "\n".join(
-            [*(f"# {line}" for note in notes for line in note.splitlines()), *map(_workload, task.workloads)]
-        ),
+        "\n".join([*(f"# {line}" for note in notes for line in note.splitlines()), *_workloads(task)]),
         *_tensors(task),
         _optional_head(task),
         _table("build", {"static": task.static}, {"static": ()}),
@@ -68,11 +66,20 @@ def _signature(task: Task) -> str:
     return "\n".join(lines)
 
 
-def _workload(workload: Workload) -> str:
+def _workloads(task: Task) -> list[str]:
+    """The first of each role says what the role is."""
+    first = {role: workloads[0] for role in Role if (workloads := task.of_role(role))}
+    remarks = {Role.CHECK: "  # small and odd: gates", Role.RANK: "  # real: timed"}
+    return [
+        _workload(workload, remarks[workload.role] if workload is first[workload.role] else "")
+        for workload in task.workloads
+    ]
+
+
+def _workload(workload: Workload, remark: str) -> str:
     axes = ", ".join(f"{name} = {size}" for name, size in workload.axes.items())
     inside = f"axes = {{ {axes} }}" if axes else "axes = {}"
     weight = f"\nweight = {_value(workload.weight)}" if workload.weight != 1.0 else ""
-    remark = "  # small and odd: gates" if workload.role is Role.CHECK else "  # real: timed"
     return f"[[workload]]\n{inside}\nrole = {_value(workload.role.value)}{remark}{weight}"
 
 

@@ -179,8 +179,11 @@ class Reference:
             if len(stated) != count:
                 raise TaskError(f"{FILE}: OUTPUTS names {len(stated)} tensors, but {count} come out")
             return stated
-        stem = "out" if not any(name.startswith("out") for name in taken) else "result"
-        return [stem] if count == 1 else [f"{stem}{nth}" for nth in range(count)]
+        for stem in ("out", "result", "kernel_out"):
+            names = [stem] if count == 1 else [f"{stem}{nth}" for nth in range(count)]
+            if not taken.intersection(names):
+                break
+        return names
 
     def _outputs(self, result: object, *, keep: bool = False) -> tuple[torch.Tensor, ...]:
         items = result if isinstance(result, (tuple, list)) else (result,)

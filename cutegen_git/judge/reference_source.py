@@ -95,18 +95,31 @@ def _sites(tree: ast.Module) -> dict[str, Site]:
             targets, value = [node.target], node.value
         else:
             continue
-        if len(targets) != 1 or not isinstance(targets[0], ast.Name):
-            continue
-        name = targets[0].id
-        found = _of_value(name, node, value)
-        if name in seen:
-            found = {}
-            sites = {
-                key: site for key, site in sites.items() if key.rpartition("_")[0] != name and key != name
-            }
-        seen.add(name)
-        sites |= found
+        # In `height = width = 128` the first name stands for both.
+        for name, found in _named(targets[0], node, value).items():
+            if name in seen:
+                found = {}
+                sites = {
+                    key: site for key, site in sites.items() if name not in (key, key.rpartition("_")[0])
+                }
+            seen.add(name)
+            sites |= found
     return sites
+
+
+def _named(target: ast.expr, node: ast.Assign | ast.AnnAssign, value: ast.expr) -> dict[str, dict[str, Site]]:
+    """Every name that the assignment binds -> the constants under it."""
+    if isinstance(target, ast.Name):
+        return {target.id: _of_value(target.id, node, value)}
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return {}
+    names = [item.id if isinstance(item, ast.Name) else "" for item in target.elts]
+    if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(names):
+        return {
+            name: {name: (value, nth)} if _integer(value.elts[nth]) is not None else {}
+            for nth, name in enumerate(names)
+        }
+    return {name: {} for name in names}
 
 
 def _of_value(name: str, node: ast.Assign | ast.AnnAssign, value: ast.expr) -> dict[str, Site]:

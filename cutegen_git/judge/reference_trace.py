@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -71,5 +72,13 @@ def _draws(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 @contextlib.contextmanager
 def fakes() -> Iterator[FakeTensorMode]:
     """Inside, tensors have shapes and no data, so that any size costs nothing."""
-    with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
-        yield mode
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    before, log.disabled = (
+        log.disabled,
+        True,
+    )  # it prints a traceback for sizes that do not fit; ours is one line
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
+            yield mode
+    finally:
+        log.disabled = before
