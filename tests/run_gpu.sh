@@ -1,0 +1,10 @@
+#!/bin/sh
+# Runs every test that needs an NVIDIA GPU and says on what. Works offline: python3 must have torch with CUDA and
+# pytest; nvcc 13 and CUTLASS's headers are found as `cutegen-git doctor` says (CUTEGEN_GIT_CUTLASS names a checkout).
+set -eu
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,power.limit --format=csv,noheader
+"$python" -c 'import platform, torch; print("python", platform.python_version(), "torch", torch.__version__)'
+nvcc --version 2>/dev/null | tail -n 2 || echo "no nvcc on PATH"
+exec "$python" -m pytest -m gpu -p no:cacheprovider -rA "${@:-tests}"
