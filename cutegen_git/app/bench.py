@@ -99,7 +99,7 @@ class Bench:
     def build(self, sources: Mapping[str, bytes]) -> builder.Build:
         """The library for this task and, where a device is here, for that device."""
         if self._toolchain is None:
-            self._toolchain = toolchain.find(nvcc=self.nvcc, cutlass=self.cutlass)
+            self._toolchain = self._tools()
         sm = self.device.facts.sm if self.device else None
         return builder.build(
             self.project.task,
@@ -109,6 +109,14 @@ class Bench:
             target_sm=sm,
             say=self.say,
         )
+
+    def _tools(self) -> toolchain.Toolchain:
+        """nvcc and CuTe. CuTe's headers are fetched at the first need: 6 MB, once."""
+        try:
+            toolchain.find_cutlass(self.cutlass, self.cache)
+        except toolchain.ToolMissing:
+            toolchain.fetch_cutlass(self.cache, self.say)
+        return toolchain.find(nvcc=self.nvcc, cutlass=self.cutlass)
 
     def _on_device(
         self,

@@ -10,7 +10,7 @@ from cutegen_git.core.history import History, Judged
 from cutegen_git.core.policy import Setting
 from cutegen_git.core.prompt import Asked, PromptFacts, Situation
 from cutegen_git.core.prompt_lines import Tried
-from cutegen_git.hands import data
+from cutegen_git.hands.model import templates as shipped_templates
 from cutegen_git.words.device import Device
 from cutegen_git.words.move import Fix, Generate, Optimise
 from cutegen_git.words.task import Role
@@ -56,17 +56,11 @@ def brief(
 
 def templates(project: Project) -> dict[str, str]:
     """The shipped prompts with those that the task repository has on main put over them."""
-    root = data.root("prompts")
-    shipped = {
-        path.relative_to(root).as_posix(): path.read_text("utf-8")
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
-    }
     own = {
         path.removeprefix("prompts/"): text.decode("utf-8", "replace")
         for path, text in project.repo.files_at(project.main, "prompts").items()
     }
-    return prompt.merged(shipped, own)
+    return prompt.merged(shipped_templates.shipped(), own)
 
 
 def _base(past: History, move: Asking) -> Judged | None:

@@ -7,14 +7,16 @@ continues by being started again.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cutegen_git.core import policy, transcript
+from cutegen_git.core import policy, prompt, transcript
 from cutegen_git.core.history import History, Judged
 from cutegen_git.core.text import duration, timing_text, usd, verdict_line
 from cutegen_git.core.transcript import Transcript
 from cutegen_git.hands import machine
 from cutegen_git.hands.console import Console
+from cutegen_git.hands.model import prices
 from cutegen_git.hands.model.talk import Ask, Model, Reply
 from cutegen_git.words.attempt import Commit
 from cutegen_git.words.errors import ModelError, ModelTrouble
@@ -96,6 +98,10 @@ class Run:
     def _ask(self, move: Asking, history: History) -> Wait | None:
         label = self.project.next_label()
         brief = self._brief(history, move)
+        if not self.made:
+            estimate = estimate_text(self.model.name, brief, machine.environment())
+            if estimate:
+                self.console.say(estimate)
         self.console.busy(f"{label}: asking {self.model.name} to {_words(move)}{self._budget(history)}")
         try:
             reply = self._reply(str(label), brief, history, move)
@@ -193,6 +199,24 @@ def limits_text(project: Project, model: Model, *, history: History) -> str:
     return (
         f"model {model.name}; limits: {limits.attempts} attempts ({spent.attempts} made), ${limits.usd:.2f} "
         f"({usd(spent.usd)} spent), {limits.minutes:g} min ({spent.minutes:.0f} used), {limits.fixes} fixes in a row"
+    )
+
+
+def estimate_text(model: str, brief: briefing.Brief, env: Mapping[str, str]) -> str:
+    """What one question may cost at most, by the model's price list; "" for a model that costs nothing."""
+    price = prices.price(model, env)
+    tokens_in = prices.estimate_tokens(brief.system + brief.user)
+    if price is None:
+        return (
+            f"{model} has no known price: the run is limited by tokens, {tokens_in} for this question "
+            "(CUTEGEN_GIT_PRICE=IN,OUT per million tokens makes it dollars)"
+        )
+    tokens_out = prices.max_output(model, env) or prompt.REPLY_TOKENS
+    most = tokens_in * price[0] + tokens_out * price[1]
+    return (
+        f"about {tokens_in} tokens in and at most {tokens_out} out: {usd(most)} at most a question"
+        if most
+        else ""
     )
 
 

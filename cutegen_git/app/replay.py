@@ -44,7 +44,7 @@ class Replay:
 
     def to_the_end(self) -> None:
         """Every recorded attempt made, judged where possible, and promoted as recorded."""
-        with recording.opened(self.source) as folder:
+        with recording.opened(self.source, self.project.repo.root) as folder:
             self.recorded = Project.open(folder)
             self.recorded.trusts_all = True
             commits = self.recorded.history().attempts

@@ -22,6 +22,7 @@ from . import (
     apply_reply,
     doctor,
     explain_build,
+    explain_profile,
     log,
     new,
     next_,
@@ -69,7 +70,20 @@ def build_app() -> typer.Typer:
     ) -> None:
         del version
 
-    for verb in (new, refine, verify, log, show, sync, doctor, apply_reply, explain_build, prompt, next_):
+    for verb in (
+        new,
+        refine,
+        verify,
+        log,
+        show,
+        sync,
+        doctor,
+        apply_reply,
+        explain_build,
+        explain_profile,
+        prompt,
+        next_,
+    ):
         verb.register(app)
     return app
 

@@ -10,12 +10,13 @@ import typer
 
 from cutegen_git.app import refine as app_refine
 from cutegen_git.app import replay
+from cutegen_git.app import verify as app_verify
 from cutegen_git.app.bench import Bench
 from cutegen_git.app.project import Project
 from cutegen_git.core import policy, taskfile
 from cutegen_git.hands import machine
 from cutegen_git.hands.console import Console
-from cutegen_git.hands.model import choose
+from cutegen_git.hands.model import choose, recording
 from cutegen_git.words.move import Wait
 
 
@@ -59,17 +60,26 @@ def refine(
     project.repo.refuse_unready()
     bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass)
     if dry_run:
-        move = policy.next_move(project.history(), app_refine.verify.setting(project, bench))
+        move = policy.next_move(project.history(), app_verify.setting(project, bench))
         console.result(f"next: {move}", {"move": type(move).__name__.lower()})
         return
     with project.repo.lock(wait_s=0.0):
         project.repo.recover()
-        if project.task.model and project.task.model.startswith("replay:"):
-            replay.Replay(project, bench, console, project.task.model.removeprefix("replay:")).to_the_end()
+        source = (project.task.model or "").removeprefix("replay:")
+        if source != project.task.model and not recording.has_replies(
+            recording.find(source, project.repo.root)
+        ):
+            replay.Replay(project, bench, console, source).to_the_end()
             return
-        chosen = choose.open_model(project.task.model, repo_dir=project.repo.root, env=env)
+        chosen = choose.open_model(project.task.model, repo_dir=project.repo.root, env=env, say=console.say)
         console.say(app_refine.limits_text(project, chosen, history=project.history()))
         run = app_refine.Run(project, bench, console, chosen)
         ended = run.to_the_end()
     text = app_refine.farewell(project, ended, run.setting.judging, time.monotonic() - started)
     console.result(text, {"ended": "waiting" if isinstance(ended.move, Wait) else "stopped", "text": text})
+
+
+def _has_history(name: str, project: Project) -> bool:
+    """True for a recorded repository, which is made again move by move; a folder of replies only answers."""
+    place = recording.find(name.removeprefix("replay:"), project.repo.root)
+    return not recording.has_replies(place)

@@ -86,10 +86,13 @@ def load_all(note: str) -> Iterator[Transcript]:
 
 
 def dump_calls(label: str, calls: Iterable[Call]) -> str:
-    """Lines of the ledger note for the calls made for one attempt, each with its line end."""
+    """Lines of the ledger note for the calls made for one attempt, each with its line end.
+
+    A note keeps a line once, so each says which of the calls it is.
+    """
     return "".join(
-        json.dumps({"format": FORMAT, "label": label, **asdict(call)}, ensure_ascii=True) + "\n"
-        for call in calls
+        json.dumps({"format": FORMAT, "label": label, "nth": nth, **asdict(call)}, ensure_ascii=True) + "\n"
+        for nth, call in enumerate(calls, 1)
     )
 
 
@@ -103,6 +106,7 @@ def load_calls(note: str) -> list[tuple[str, Call]]:
         try:
             label = str(record.pop("label"))
             record.pop("format")
+            record.pop("nth", None)
             found.append((label, Call(**record)))
         except (KeyError, TypeError) as error:
             raise RepoError(f"a ledger note is not readable ({error!r}): {line[:60]}") from error
