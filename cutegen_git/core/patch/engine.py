@@ -12,7 +12,7 @@ from . import canon, explain, formats, names, repair
 from .find import END_PATCH, Found, find
 from .merge import Outcome, merge, tidy
 from .place import Index
-from .records import Block, BlockKind, Failure, FileChange, Hunk, Patch
+from .records import Block, BlockKind, Failure, FileChange, Hunk, Item, Patch
 from .text import Doc, decode, doc, encode, join, reply_lines
 from .unified import is_exact, is_short, parse
 
@@ -70,6 +70,9 @@ class _Task:
     tasks: dict[str, list[Hunk]] = field(default_factory=dict)
     docs: dict[str, Doc] = field(default_factory=dict)
     repairs: list[str] = field(default_factory=list)
+    open_ends: set[tuple[int, tuple[Item, ...]]] = field(
+        default_factory=set
+    )  # last lines before the reply ended
 
     def patch(self) -> Patch:
         changes = self.read()
@@ -118,9 +121,13 @@ class _Task:
             return formats.envelope(block, number)
         if block.kind is BlockKind.CODE:
             return []
-        changes = [change for change in parse(block.lines, number) if _says_something(change)]
-        changes = [self.named(change, block) for change in changes]
-        if changes and changes[-1].hunks and self.is_cut(block, changes[-1]):
+        parsed = [
+            replace(one, hunks=tuple(map(_with_signs, one.hunks))) for one in parse(block.lines, number)
+        ]
+        changes = [self.named(change, block) for change in parsed if _says_something(change)]
+        if not block.closed and parsed and parsed[-1].hunks:
+            self.open_ends.add((number, parsed[-1].hunks[-1].items[-1:]))
+        if parsed and parsed[-1].hunks and self.is_cut(block, parsed[-1]):
             self.fail(
                 PatchProblem.TRUNCATED, "The last hunk of the diff is not whole: the reply was cut off."
             )
@@ -140,16 +147,16 @@ class _Task:
         if block.closed:
             return False
         last = change.hunks[-1]
-        if is_exact(last):
-            return False
         fenced = bool(block.label) or self.found.lines[block.first].lstrip()[:3] in ("```", "~~~")
         tail = last.items[-1] if last.items else None
-        if tail is None:
-            return True
+        if tail is None or not last.changes():
+            return not is_exact(last)
         ends_kept = tail.sign == " " and self.is_file_line(change, tail.text, tail.raw)
-        if is_short(last):
-            return not ends_kept or fenced
-        return fenced and not ends_kept
+        if (
+            fenced
+        ):  # a whole reply closes its fence: without that, the counts and the last line must prove it whole
+            return tail.sign == "+" or not (is_exact(last) or (last.old_count is None and ends_kept))
+        return is_short(last) and not ends_kept
 
     def is_file_line(self, change: FileChange, *texts: str) -> bool:
         path = names.known(change.new or change.old or "", self.files, self.allowed)
@@ -211,12 +218,12 @@ class _Task:
             new = names.spellings(hint)[0]
             return new if names.is_allowed(new, self.allowed) and names.unsafe(hint) is None else None
         editable = self.editable()
-        candidates = [path] if path else editable if len(editable) == 1 else []
-        for one in candidates:
-            old = doc(decode(self.files[one])).texts
-            if names.is_allowed(one, self.allowed) and formats.looks_whole(block.lines, old):
-                return one
-        return None
+        candidates = [path] if path and names.is_allowed(path, self.allowed) else [] if path else editable
+        olds = {one: doc(decode(self.files[one])).texts for one in candidates}
+        whole = [one for one, old in olds.items() if formats.looks_whole(block.lines, old)]
+        if len(candidates) > 1:  # without a name, only the exported function tells which file it is
+            whole = [one for one in whole if formats.exported(olds[one])]
+        return whole[0] if len(whole) == 1 else None
 
     # Routing: which file, and may it be touched?
 
@@ -330,21 +337,15 @@ class _Task:
         index = Index(doc(text).texts)
         out: list[Hunk] = []
         for hunk in hunks:
-            if any(
-                item.sign == "+"
-                and repair.stands_for_code(item.text)
-                and not index.has(item.text, repair.SPACED)
-                for item in hunk.items
-            ):
-                self.elided(path, hunk)
+            lost = next((item for item in hunk.items if _is_lost(index, item)), None)
+            if lost:
+                self.elided(path, hunk, lost)
             out += [replace(part, items=tidy(part.items)) for part in split_elisions(index, hunk)]
         return [hunk for hunk in out if hunk.changes()]
 
-    def elided(self, path: str, hunk: Hunk) -> None:
-        line = next(
-            item.text.strip() for item in hunk.items if item.sign == "+" and repair.stands_for_code(item.text)
-        )
-        text = f'{path}: the added line "{line}" stands for code that was left out; it would be lost.'
+    def elided(self, path: str, hunk: Hunk, item: Item) -> None:
+        kind = "added" if item.sign == "+" else "removed"
+        text = f'{path}: the {kind} line "{item.text.strip()}" stands for code that was left out.'
         self.failures.append(Failure(PatchProblem.ELIDED_CONTENT, path, text, hunk))
 
     def apply(self, path: str, hunks: list[Hunk]) -> None:
@@ -373,7 +374,10 @@ class _Task:
         real = [misfit for misfit in outcome.misfits if not misfit.already]
         for misfit in real:
             number = next((n for n, hunk in enumerate(hunks, 1) if hunk is misfit.hunk), 1)
-            out.append(explain.misfit(path, document.texts, index, misfit, number))
+            failure = explain.misfit(path, document.texts, index, misfit, number)
+            if (misfit.hunk.block, misfit.hunk.items[-1:]) in self.open_ends:
+                failure = replace(failure, problem=PatchProblem.TRUNCATED)
+            out.append(failure)
         return out
 
     def rewrite(self, path: str, lines: list[str], block: int) -> None:
@@ -470,6 +474,21 @@ class _Task:
 
 def _needs_end(block: Block) -> bool:
     return any(line.startswith("*** Begin Patch") for line in block.lines)
+
+
+def _is_lost(index: Index, item: Item) -> bool:
+    """Does a changed line stand for code that the reply left out?"""
+    if item.sign == " " or not (
+        repair.stands_for_code(item.text) if item.sign == "+" else repair.is_elision(item.text)
+    ):
+        return False
+    return not index.has(item.text, repair.SPACED)
+
+
+def _with_signs(hunk: Hunk) -> Hunk:
+    """The hunk without a gutter that hides the signs."""
+    plain = None if hunk.changes() else repair.without_gutter(hunk)
+    return plain if plain and plain.changes() else hunk
 
 
 def _says_something(change: FileChange) -> bool:

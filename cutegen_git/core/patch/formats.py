@@ -96,23 +96,33 @@ def _envelope_hunks(body: Sequence[str], number: int) -> list[Hunk]:
     return hunks
 
 
+def exported(lines: Sequence[str]) -> set[str]:
+    """The names of the functions with C linkage."""
+    return set(re.findall(r'extern\s+"C"[^;{(]*?\b(\w+)\s*\(', "\n".join(lines)))
+
+
 def looks_whole(new: Sequence[str], old: Sequence[str]) -> bool:
     """Is `new` a complete replacement of the file `old`, not a fragment of it?
 
     Braces balance, the exported functions are all there, and so is the head of the file.
     """
     text, before = "\n".join(new), "\n".join(old)
-    if not text.strip() or text.count("{") != text.count("}") or text.count("(") != text.count(")"):
+    if not text.strip() or not _balanced(text, before):
         return False
-    exported = r'extern\s+"C"[^;{(]*?\b(\w+)\s*\('
-    if not set(re.findall(exported, before)) <= set(re.findall(exported, text)):
+    if not exported(old) <= exported(new):
         return False
     if "#include" in before and "#include" not in text:
         return False
     if "#pragma once" in before and "#pragma once" not in text:
         return False
-    if re.search(exported, before):
+    if exported(old):
         return True
     if "__global__" in before and "__global__" not in text:
         return False
     return sum(bool(line.strip()) for line in new) * 2 >= sum(bool(line.strip()) for line in old)
+
+
+def _balanced(new: str, old: str) -> bool:
+    """Do brackets balance in `new`, or miss by what `old` (with its comments) misses by?"""
+    pairs = (("{", "}"), ("(", ")"))
+    return all(new.count(a) - new.count(b) in (0, old.count(a) - old.count(b)) for a, b in pairs)

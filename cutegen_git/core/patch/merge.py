@@ -61,7 +61,7 @@ def _same(old: Item, new: Item) -> bool:
 def merge(document: Doc, hunks: Sequence[Hunk]) -> Outcome:
     """The file with all hunks in it. First all against the original, then one after the other."""
     index = Index(document.texts)
-    results = [locate(index, hunk) for hunk in hunks]
+    results = _all_twins(index, [locate(index, hunk) for hunk in hunks])
     places = [result for result in results if isinstance(result, Place)]
     misfits = tuple(result for result in results if isinstance(result, Misfit))
     edits = [edit for place in places for edit in edits_of(document, place)]
@@ -76,6 +76,21 @@ def merge(document: Doc, hunks: Sequence[Hunk]) -> Outcome:
         if one_by_one is not None:
             return Outcome(one_by_one, levels=levels)
     return Outcome(None, misfits, levels=levels)
+
+
+def _all_twins(index: Index, results: list[Place | Misfit]) -> list[Place | Misfit]:
+    """As many identical hunks as there are places for them: each gets one, and which one makes no difference."""
+    out = list(results)
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for n, result in enumerate(results):
+        if isinstance(result, Misfit) and result.lines:
+            groups.setdefault(tuple((item.sign, item.text) for item in result.hunk.items), []).append(n)
+    for members in groups.values():
+        first = results[members[0]]
+        if isinstance(first, Misfit) and len(first.lines) == len(members) > 1:
+            for n, start in zip(members, first.lines, strict=True):
+                out[n] = locate(index, replace(first.hunk, old_start=start + 1))
+    return out
 
 
 def _in_turn(document: Doc, hunks: Sequence[Hunk]) -> Doc | None:

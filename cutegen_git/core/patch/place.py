@@ -266,12 +266,27 @@ def _by_number(index: Index, hunk: Hunk) -> Place | Misfit:
 
 
 def is_applied(index: Index, hunk: Hunk) -> bool:
-    """Does the file hold the hunk's result already (or is the hunk upside down)?"""
-    news = [item.text for item in hunk.items if item.sign != "-"]
-    while news and not news[-1].strip():
-        news.pop()
-    solid = sum(bool(text.strip()) for text in news)
-    adds = any(item.sign == "+" and item.text.strip() for item in hunk.items)
-    if not solid or (not adds and solid < 2):
+    """Does the file hold the hunk's result already (or is the hunk upside down)?
+
+    Kept lines must vouch for the place, on both sides of lines that are only removed: else a line that never was
+    in the file would pass for one that is gone already.
+    """
+    items = list(hunk.items)
+    while items and items[-1].sign == " " and not items[-1].text.strip():
+        items.pop()
+    news = [item.text for item in items if item.sign != "-"]
+    kept = [n for n, item in enumerate(items) if item.sign == " " and item.text.strip()]
+    if not kept or sum(bool(text.strip()) for text in news) < 2:
         return False
-    return any(index.find(news, level) for level in range(repair.SPACED + 1))
+    adds = any(item.sign == "+" and item.text.strip() for item in items)
+    places = [start for level in range(repair.SPACED + 1) for start in index.find(news, level)]
+    changed = [n for n, item in enumerate(items) if item.sign != " "]
+    before, after = kept[0] < changed[0], kept[-1] > changed[-1]
+    if adds:
+        return bool(places)
+    if not (before and after):
+        edge = len(index.lines) - len(news) if before else 0
+        places = [start for start in places if start == edge]
+    gone = {item.text.strip() for item in items if item.sign == "-" and re.search(r"\w", item.text)}
+    around = (index.lines[max(0, n - len(items)) : n + len(news) + len(items)] for n in places)
+    return bool(places) and not any(line.strip() in gone for lines in around for line in lines)

@@ -243,12 +243,12 @@ def _anchors(header: str, numbers: re.Match[str] | None) -> tuple[str, ...]:
 
 
 def is_short(hunk: Hunk) -> bool:
-    """Is the body shorter than the counts say, on both sides?"""
+    """Is the body shorter than the counts say, and on no side longer?"""
     if hunk.old_count is None or hunk.new_count is None:
         return False
     old = sum(item.sign != "+" for item in hunk.items)
     new = sum(item.sign != "-" for item in hunk.items)
-    return old < hunk.old_count and new < hunk.new_count
+    return old <= hunk.old_count and new <= hunk.new_count and not is_exact(hunk)
 
 
 def is_exact(hunk: Hunk) -> bool:
