@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from cutegen_git.devices.emulator.build import EmulatorBuild
 from cutegen_git.devices.emulator.call import Pointer, Role, Scalar
 from cutegen_git.devices.emulator.report import Report, feedback

@@ -181,7 +181,7 @@ struct Reader {
       in.guard = o.index;
       s = strip(s.substr(space));
     }
-    size_t space = s.find_first_of(" \t\n");
+    size_t space = s.find_first_of(" \t\n{[");
     in.opcode = s.substr(0, space);
     std::string opcode = in.opcode;
     for (size_t i; (i = opcode.find("::")) != std::string::npos;) opcode.replace(i, 2, "-");

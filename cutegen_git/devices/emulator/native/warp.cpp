@@ -26,15 +26,17 @@ int shuffle_source(const Shuffle& s, int lane) {
   return out ? -1 : from;
 }
 
-void do_shuffle(Warp&, uint32_t mask, Fiber* lanes) {
+// A lane that takes no part gives no value: NaN, so that its use shows. It is worth a word only if it exists.
+void do_shuffle(Warp& w, uint32_t mask, Fiber* lanes) {
   for (uint32_t m = mask; m; m &= m - 1) {
     int lane = __builtin_ctz(m);
     auto& s = *static_cast<Shuffle*>(lanes[lane].payload);
     int from = shuffle_source(s, lane);
     s.valid = from >= 0;
     if (from < 0) from = lane;
-    s.bad = !(mask >> from & 1);
-    s.out = s.bad ? s.in : static_cast<Shuffle*>(lanes[from].payload)->in;
+    bool absent = !(mask >> from & 1);
+    s.bad = absent && (w.exists >> from & 1);
+    s.out = absent ? ~0ull : static_cast<Shuffle*>(lanes[from].payload)->in;
   }
 }
 
