@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cutegen_git.app import new_folder
 from cutegen_git.app.new_axes import Derived, derive
 from cutegen_git.app.new_family import guess
 from cutegen_git.app.new_files import files
@@ -19,8 +20,8 @@ from cutegen_git.app.new_strengthen import strengthened
 from cutegen_git.core.taskfile import parse, render
 from cutegen_git.hands.repo import Repo
 from cutegen_git.judge.reference import Reference, load
-from cutegen_git.words.errors import RepoError, TaskError
-from cutegen_git.words.task import Family, Role, Task, Workload
+from cutegen_git.words.errors import TaskError
+from cutegen_git.words.task import Family, Role, Runner, Task, Workload
 
 Axes = Mapping[str, int]
 Say = Callable[[str], None]
@@ -41,6 +42,7 @@ class Request:
     ranks: Sequence[Axes] = ()  # (): as the file says
     checks: Sequence[Axes] = ()  # (): chosen
     model: str | None = None
+    runner: str | None = None  # whose verdicts count
     force_fixed: bool = False
     shrink: bool = False  # rank sizes that do not fit the home device
 
@@ -58,7 +60,7 @@ class Made:
 
 def make(request: Request, say: Say, *, at: int) -> Made:
     """The task repository, with one commit on main. TaskError or RepoError, one line, for every refusal."""
-    refuse_folder(request.folder)
+    new_folder.refuse(request.folder)
     say("reading the reference")
     reference = load(request.source)
     derived, ranks = _axes(reference, request, say)
@@ -70,7 +72,7 @@ def make(request: Request, say: Say, *, at: int) -> Made:
     if _can_try(reference, checks):
         reference.check_repeats(min(checks, key=lambda axes: elements(reference, axes)))
         say("holding wrong answers against the checks")
-        task, more = strengthened(reference, task, derived)
+        task, more = strengthened(reference, task, derived, stated=bool(request.checks))
         notes += more
     else:
         notes.append("The shape is too large to be tried without a GPU: the checks were not linted.")
@@ -80,17 +82,6 @@ def make(request: Request, say: Say, *, at: int) -> Made:
     message = f"task: {task.name}\n\n{_message(task, request.origin)}\n"
     with Repo.create(request.folder, content, message, at):
         return Made(request.folder, task, reference.form, derived.fixed, notes)
-
-
-def refuse_folder(folder: Path) -> None:
-    """RepoError where a task repository cannot be made."""
-    if folder.exists() or folder.is_symlink():
-        raise RepoError(f"{folder} exists already: choose another name, or remove it")
-    for above in folder.absolute().parents:
-        if (above / ".git").exists():
-            raise RepoError(
-                f"{folder} would lie inside the git repository {above}: a task is a repository of its own"
-            )
 
 
 def _axes(reference: Reference, request: Request, say: Say) -> tuple[Derived, list[Axes]]:
@@ -184,6 +175,7 @@ def _draft(
         signature=derived.signature,
         workloads=tuple(workloads),
         model=request.model,
+        runners={request.runner: Runner(request.device)} if request.runner else {},
     )
 
 

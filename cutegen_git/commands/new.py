@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cutegen_git.app import new_example, new_folder
 from cutegen_git.core.taskfile_signature import format_item
 from cutegen_git.hands.console import Console
 from cutegen_git.hands.data import root
@@ -44,8 +45,13 @@ def new(
         Family | None, typer.Option(help="Kind of workload; guessed from torch's operations.")
     ] = None,
     device: Annotated[
-        str, typer.Option(metavar="DEVICE", help="Home device: its verdicts move main.")
-    ] = "rtx4090",
+        str | None,
+        typer.Option(metavar="DEVICE", help="Home device: its verdicts move main. [default: rtx4090]"),
+    ] = None,
+    runner: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Written into task.toml: whose verdicts count."),
+    ] = None,
     rank: Annotated[
         list[str] | None, typer.Option(metavar="M=4096,N=4096", help="Sizes to time at. Repeatable.")
     ] = None,
@@ -69,6 +75,9 @@ def new(
     cutegen-git new relu --from-kernelbench KernelBench/level1/19_ReLU.py
     """
     console = Console(quiet=quiet, as_json=as_json)
+    changed = any((name, family, device, runner, rank, check, model, force_fixed, fit))
+    if example and not (changed or from_kernelbench or reference) and _recorded(console, example, folder):
+        return
     source, origin, plain = _source(example, from_kernelbench, reference, folder)
     app = _app()
     request = app.Request(
@@ -76,7 +85,8 @@ def new(
         source=source,
         origin=origin,
         name=name or app.name_from(plain),
-        device=device,
+        device=device or "rtx4090",
+        runner=runner,
         family=family,
         ranks=[_axes("--rank", text) for text in rank or []],
         checks=[_axes("--check", text) for text in check or []],
@@ -87,6 +97,28 @@ def new(
     made = app.make(request, console.busy, at=int(time.time()))
     console.result(_text(made, guessed=family is None), _record(made))
     console.say(f"next: cutegen-git refine {folder}")
+
+
+def _recorded(console: Console, example: str, folder: Path) -> bool:
+    """True where the example has a recording, and the task repository is now at its start."""
+    new_folder.refuse(folder)
+    started = new_example.start(example, folder)
+    if started is None:
+        return False
+    task = started.task
+    facts = {
+        "folder": str(folder),
+        "task": task.name,
+        "device": task.device,
+        "recorded_attempts": started.attempts,
+    }
+    console.result(
+        f"{folder}\ntask        {task.name}\nrecorded    {started.attempts} attempts, measured on {task.device}"
+        f"\nto measure your own card instead: --device rtx4090",
+        facts,
+    )
+    console.say(f"next: cutegen-git refine {folder}")
+    return True
 
 
 def _app() -> ModuleType:

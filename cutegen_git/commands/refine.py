@@ -65,13 +65,11 @@ def refine(
         return
     with project.repo.lock(wait_s=0.0):
         project.repo.recover()
-        source = (project.task.model or "").removeprefix("replay:")
-        if source != project.task.model and not recording.has_replies(
-            recording.find(source, project.repo.root)
-        ):
-            replay.Replay(project, bench, console, source).to_the_end()
+        name = project.task.model or ""
+        if name.startswith("replay:") and _has_history(name, project):
+            replay.Replay(project, bench, console, name.removeprefix("replay:")).to_the_end()
             return
-        chosen = choose.open_model(project.task.model, repo_dir=project.repo.root, env=env, say=console.say)
+        chosen = choose.open_model(name or None, repo_dir=project.repo.root, env=env, say=console.say)
         console.say(app_refine.limits_text(project, chosen, history=project.history()))
         run = app_refine.Run(project, bench, console, chosen)
         ended = run.to_the_end()

@@ -1,0 +1,18 @@
+"""Where a task repository may be made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutegen_git.words.errors import RepoError
+
+
+def refuse(folder: Path) -> None:
+    """RepoError where a task repository cannot be made."""
+    if folder.exists() or folder.is_symlink():
+        raise RepoError(f"{folder} exists already: choose another name, or remove it")
+    for above in folder.absolute().parents:
+        if (above / ".git").exists():
+            raise RepoError(
+                f"{folder} would lie inside the git repository {above}: a task is a repository of its own"
+            )
