@@ -12,6 +12,8 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3.10 pyth
 PIP_ARGS ?=
 PYTEST_ARGS ?=
 
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check clean
 
@@ -28,6 +30,7 @@ help:
 	@echo '  make setup PIP_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu"'
 
 setup: $(STAMP)
+	@:
 
 $(STAMP): requirements/dev.txt requirements/torch-cuda.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo 'make: no Python >= 3.10 with the module venv; Debian, Ubuntu: apt-get install python3 python3-venv'; exit 1; }

@@ -104,7 +104,10 @@ def test_malicious_litellm_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "replace every key" in finding.fix
 
 
-def test_torch_without_cuda_is_missing_only_where_there_is_a_gpu(tmp_path: Path) -> None:
+def test_torch_without_cuda_is_missing_only_where_there_is_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "version", lambda name: "2.13.0")
     version = tmp_path / "version.py"
     version.write_text("cuda: Optional[str] = None\n")
     assert doctor_gpu.torch("no GPU", version).state is State.OK
