@@ -36,7 +36,9 @@ def command(
 
     A refusal goes to stderr, and its class is the last line of stdout (exit code 1).
     """
-    raw = sys.stdin.buffer.read() if reply == "-" else Path(reply).read_bytes()
+    raw = read_input(reply, "REPLY")
+    if not directory.is_dir():
+        raise typer.BadParameter(f"{directory} is no folder", param_hint="-C")
     globs = [glob.strip() for glob in allow.split(",") if glob.strip()]
     files, links = read_tree(directory)
     try:
@@ -53,6 +55,16 @@ def command(
         typer.echo(
             f"{len(patch.files)} file(s) changed, {patch.added} line(s) added, {patch.removed} removed"
         )
+
+
+def read_input(name: str, hint: str) -> bytes:
+    """The bytes of a file, or of stdin for "-"; a usage error where there is none."""
+    if name == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise typer.BadParameter(f"{name}: {error.strerror}", param_hint=hint) from None
 
 
 def read_tree(directory: Path) -> tuple[dict[str, bytes], set[str]]:

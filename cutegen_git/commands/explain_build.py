@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cutegen_git.core.feedback.compiler import explain
+
+from .apply_reply import read_input
 
 
 def register(app: typer.Typer) -> None:
@@ -30,8 +31,10 @@ def command(
 
     The text is what a model would be sent; with --json also categories, places and the resources of every kernel.
     """
-    raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    sources = {path.as_posix(): path.read_text(errors="replace") for path in source or []}
+    raw = read_input(file, "FILE")
+    sources = {
+        path.as_posix(): read_input(str(path), "--source").decode("utf-8", "replace") for path in source or []
+    }
     report = explain(raw.decode("utf-8", "replace"), exit_code=_exit_code(rc), sources=sources or None)
     typer.echo(json.dumps(report.as_json(), indent=2) if as_json else report.feedback)
 
