@@ -19,12 +19,12 @@ from cutegen_git.hands import machine, toolchain
 from cutegen_git.hands.cache import Cache
 from cutegen_git.words.attempt import Commit
 from cutegen_git.words.errors import ToolError
-from cutegen_git.words.verdict import Outcome, Resources, Verdict
+from cutegen_git.words.verdict import Outcome, Resources, Timing, Verdict
 
 from .project import Project
 
 if TYPE_CHECKING:
-    from cutegen_git.judge.session import Session
+    from cutegen_git.judge.session import Judgement, Session
 
 Say = Callable[[str], None]
 KERNEL_SUFFIXES = (".cu", ".cuh")
@@ -173,7 +173,7 @@ class Bench:
         finding: _Finding,
         seconds: Mapping[str, float],
         resources: Resources | None,
-        found: object,
+        found: Judgement | None,
     ) -> Verdict:
         return Verdict(
             outcome=finding.outcome,
@@ -185,7 +185,7 @@ class Bench:
             code=finding.code,
             at=machine.now_s(),
             why=finding.why,
-            timing=getattr(found, "timing", None),
+            timing=rounded(found.timing) if found is not None and found.timing else None,
             resources=resources,
             seconds=seconds,
         )
@@ -212,6 +212,19 @@ def refuse(sources: Mapping[str, bytes], odd_files: Mapping[str, str]) -> str:
     if odd:
         return f"kernel/ may hold only *.cu and *.cuh, not {', '.join(sorted(odd)[:3])}"
     return ""
+
+
+def rounded(timing: Timing) -> Timing:
+    """To what measuring can tell: nanoseconds, and four decimals of a ratio."""
+    return Timing(
+        speedup=round(timing.speedup, 4),
+        low=round(timing.low, 4),
+        high=round(timing.high, 4),
+        device_us=round(timing.device_us, 3),
+        call_us=round(timing.call_us, 3),
+        baseline=timing.baseline,
+        baseline_us=round(timing.baseline_us, 3),
+    )
 
 
 def worst_resources(built: builder.Build) -> Resources | None:

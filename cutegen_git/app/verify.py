@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from cutegen_git.core import policy
 from cutegen_git.core.history import NO_DEVICE, History, Judged
 from cutegen_git.hands import machine
-from cutegen_git.words.attempt import Commit
+from cutegen_git.words.attempt import Commit, Label
 from cutegen_git.words.errors import RepoError
 from cutegen_git.words.move import Advance
 from cutegen_git.words.verdict import Outcome, Verdict
@@ -132,10 +132,13 @@ def promotion_message(history: History, judged: Judged, device: str) -> str:
     ]
     if before:
         lines.append(f"Before: {before.label} with {before.speedup(device):.2f}x.")
+    line = _line(history, judged)
     lost = [
         item
         for item in history.attempts
-        if (before is None or item.label > before.label) and item.label < judged.label
+        if (before is None or item.label > before.label)
+        and item.label < judged.label
+        and item.label not in line
     ]
     if lost:
         lines += ["", "Tried since and left behind:"]
@@ -144,6 +147,17 @@ def promotion_message(history: History, judged: Judged, device: str) -> str:
         ]
     lines += ["", f"Format: 1\nPromotes: {attempt.label}\nDevice: {device}\nTask: {attempt.task}"]
     return "\n".join(lines) + "\n"
+
+
+def _line(history: History, judged: Judged) -> set[Label]:
+    """The attempts that this one was made from: they are part of what won."""
+    found: set[Label] = set()
+    here: Judged | None = judged
+    while here is not None:
+        found.add(here.label)
+        above = here.commit.attempt.parent_attempt
+        here = history.find(above) if above is not None else None
+    return found
 
 
 def outcome_text(judged: Judged, device: str) -> str:
