@@ -58,9 +58,18 @@ __global__ void kernel(float const* A, float const* B, float const* C, float* D)
     for (int i = 0; i < VC; ++i) D[lc(thread, i)] = back(typename Traits::ValTypeD(rD(i)));
 }
 }
+namespace atoms {
+// Which elements of B the traits name at all.
+template <class Op>
+__global__ void cover(float* D) {
+  typename MMA_Traits<Op>::BLayout lb;
+  for (int i = 0; i < size<1>(typename MMA_Traits<Op>::BLayout{}); ++i) atomicExch(D + lb(threadIdx.x, i), 1.0f);
+}
+}
 extern "C" cudaError_t launch(const Args& a, cudaStream_t s) {
   switch (a.which) {
 CASES
+COVER
     default: return cudaErrorInvalidValue;
   }
   return cudaGetLastError();
@@ -101,17 +110,41 @@ def test_every_atom_is_exact_against_its_traits(
 ) -> None:
     names = atoms_of(include_dirs[0] / "cute", arch)
     assert names
+    call = "<<<1, 32, 0, s>>>"
     cases = "\n".join(
-        f"    case {i}: atoms::kernel<{n}><<<1, 32, 0, s>>>(a.A, a.B, a.C, a.D); break;"
-        for i, n in enumerate(names)
+        f"case {i}: atoms::kernel<{n}>{call}(a.A, a.B, a.C, a.D); break;" for i, n in enumerate(names)
     )
-    built = builder(SOURCE.replace("CASES", cases), header(FIELDS))
-    wrong = [name for i, name in enumerate(names) if not exact(built, name, i)]
-    assert not wrong
+    cover = "\n".join(
+        f"case {1000 + i}: atoms::cover<{n}>{call}(a.D); break;"
+        for i, n in enumerate(names)
+        if n[:4] != "SM70"
+    )
+    built = builder(SOURCE.replace("CASES", cases).replace("COVER", cover), header(FIELDS))
+    wrong = {name for i, name in enumerate(names) if not exact(built, name, i)}
+    # Traits that name some elements twice and others never can not be right; CUTLASS 4.2 has them for 4 bits at K = 32.
+    broken = {
+        name for i, name in enumerate(names) if name[:4] != "SM70" and not covers(built, name, 1000 + i)
+    }
+    assert wrong <= broken
+    assert all(re.match(r"SM80_16x8x32_S32[SU]4[SU]4S32_TN", name) for name in broken)
+
+
+def shape_of(name: str) -> tuple[int, int, int]:
+    m, n, k = map(int, re.search(r"_(\d+)x(\d+)x(\d+)_", name).groups())  # type: ignore[union-attr]
+    return m, n, k
+
+
+def covers(built: EmulatorBuild, name: str, which: int) -> bool:
+    m, n, k = shape_of(name)
+    d = np.zeros(n * k, np.float32)
+    one = np.zeros(1, np.float32)
+    fields = [tensor(x, one, Role.INPUT) for x in "ABC"]
+    call_kernel(built, [*fields, tensor("D", d, Role.INOUT), Scalar("which", "int32", which)], ("forward",))
+    return bool((d == 1).all())
 
 
 def exact(built: EmulatorBuild, name: str, which: int) -> bool:
-    m, n, k = map(int, re.search(r"_(\d+)x(\d+)x(\d+)_", name).groups())  # type: ignore[union-attr]
+    m, n, k = shape_of(name)
     rng = np.random.default_rng(which)
     a = rng.integers(*ranges(name, 0), (m, k)).astype(np.float32)
     b = rng.integers(*ranges(name, 1), (n, k)).astype(np.float32)

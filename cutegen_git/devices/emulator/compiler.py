@@ -16,6 +16,7 @@ COMPILE = (
     STANDARD,
     "-O1",
     "-g1",
+    "-gdwarf-4",  # addr2line 2.40 mixes up the files of version 5
     "-w",
     "-c",
     "-fno-pie",

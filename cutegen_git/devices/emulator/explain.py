@@ -27,16 +27,26 @@ def unsupported_error(log: str, user_files: Sequence[str]) -> Unsupported | None
     if not first:
         return None
     text = first["text"]
-    line = int(first["line"]) if first["file"] in user_files else 0
+    file, line = user_place(log, first, user_files)
+    if "/cub/" in first["file"] or "/thrust/" in first["file"]:
+        return Unsupported("a header of cub or thrust", file, line)
     name = UNKNOWN_NAME.search(text)
     if name:
-        return Unsupported(f"{name['name']} (not known to the emulator)", first["file"], line)
+        return Unsupported(f"{name['name']} (not known to the emulator)", file, line)
     missing = MISSING_FILE.search(text)
     if missing and missing["name"].startswith(DEVICE_HEADERS):
-        return Unsupported(f"#include <{missing['name']}>", first["file"], line)
-    if "/cub/" in first["file"] or "/thrust/" in first["file"]:
-        return Unsupported("a header of CUB or Thrust", first["file"], 0)
+        return Unsupported(f"#include <{missing['name']}>", file, line)
     return None
+
+
+def user_place(log: str, error: re.Match[str], user_files: Sequence[str]) -> tuple[str, int]:
+    """The user's line of an error, or the line whose #include leads to it."""
+    if error["file"] in user_files:
+        return error["file"], int(error["line"])
+    for via in re.finditer(r"from (?:\./)?([^\s:]+):(\d+)[:,]", log[: error.start()]):
+        if via[1] in user_files:
+            return via[1], int(via[2])
+    return error["file"], 0
 
 
 def link_problem(log: str) -> Unsupported | None:

@@ -309,13 +309,16 @@ void shared_access(uint32_t offset, uint32_t bytes, bool, uintptr_t pc) {
   }
 }
 
-void check_align(uintptr_t addr, uint32_t align, const char* what, uintptr_t pc) {
+// The hardware stops the grid at such an access, so nothing after it counts.
+void check_align(uintptr_t addr, uint32_t align, const char* what, uintptr_t pc, bool fatal) {
   if (align < 2 || addr % align == 0) return;
   int64_t inside = -1;
   const char* name = "";
   if (addr - kArenaBase < kArenaBytes) name = describe(static_cast<uint32_t>(addr - kArenaBase), &inside);
   else if (Buffer* b = find_buffer(addr)) name = b->name, inside = static_cast<int64_t>(addr - b->base);
-  report("misaligned", Severity::veto, pc, 0, name, inside, "%s of %u bytes at an address that is no multiple of %u", what, align, align);
+  report("misaligned", fatal ? Severity::veto : Severity::finding, pc, 0, name, inside, "%s of %u bytes at an address that is no multiple of %u",
+         what, align, align);
+  if (fatal) stop("stopped", "misaligned");
 }
 
 uintptr_t shared_pointer(uint32_t handle, uint32_t bytes, uintptr_t pc) {
@@ -560,7 +563,7 @@ void __ubsan_handle_type_mismatch_v1(UbsanMismatch* data, uintptr_t addr) {
   if (!emu::hot.in_kernel || addr == 0) return;
   if (addr - emu::hot.stack_lo < emu::hot.stack_bytes) return;
   const char* kinds[] = {"load", "store", "reference", "member access", "member call"};
-  emu::check_align(addr, 1u << data->log_alignment, data->check_kind < 5 ? kinds[data->check_kind] : "access", RET);
+  emu::check_align(addr, 1u << data->log_alignment, data->check_kind < 5 ? kinds[data->check_kind] : "access", RET, data->check_kind < 2);
 }
 void __ubsan_handle_type_mismatch_v1_abort(UbsanMismatch* data, uintptr_t addr) { __ubsan_handle_type_mismatch_v1(data, addr); }
 }

@@ -14,7 +14,7 @@ uint64_t warp_reduce(unsigned mask, int op, uint64_t value);
 void fence();
 long long clock_now();
 uint32_t to_shared(const void* p);
-void atomic_begin(const void* p, unsigned bytes, unsigned align);
+void atomic_begin(const void* p, unsigned bytes, unsigned align, const void* pc);
 void atomic_end();
 void cp_async(void* dst, const void* src, unsigned bytes, unsigned copied);
 void cp_async_commit();
@@ -116,7 +116,7 @@ EMU_STORE(__stwt)
 namespace emu {
 template <class T, class F>
 EMU_API EMU_UNCHECKED T atomic(T* p, F change) {
-  atomic_begin(p, sizeof(T), alignof(T));
+  atomic_begin(p, sizeof(T), alignof(T), __builtin_return_address(0));
   T old = *p;
   *p = change(old);
   atomic_end();

@@ -93,7 +93,7 @@ uint64_t combine(const Instr& in, const PtxType& t, uint64_t old, uint64_t b, ui
 void atom_one(Machine& m, const Instr& in, uintptr_t p, const Operand* result, const Operand& b, const Operand* c) {
   const PtxType& t = in.types.back();
   size_t bytes = static_cast<size_t>(t.bits * t.lanes / 8);
-  atomic_begin(reinterpret_cast<void*>(p), static_cast<unsigned>(bytes), static_cast<unsigned>(bytes));
+  atomic_begin(reinterpret_cast<void*>(p), static_cast<unsigned>(bytes), static_cast<unsigned>(bytes), reinterpret_cast<void*>(m.pc));
   uint64_t old = 0;
   memcpy(&old, reinterpret_cast<void*>(p), bytes);
   uint64_t now = combine(in, t, old, get(m, b), c ? get(m, *c) : 0);

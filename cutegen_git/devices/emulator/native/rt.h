@@ -110,7 +110,7 @@ void count_spin(uintptr_t addr, uintptr_t pc);
 void access(uintptr_t addr, uint32_t bytes, bool write, uintptr_t pc, bool atomic = false);
 void shared_access(uint32_t offset, uint32_t bytes, bool write, uintptr_t pc);
 uintptr_t shared_pointer(uint32_t handle, uint32_t bytes, uintptr_t pc);
-void check_align(uintptr_t addr, uint32_t align, const char* what, uintptr_t pc);
+void check_align(uintptr_t addr, uint32_t align, const char* what, uintptr_t pc, bool fatal = true);
 void shared_block_start();
 void shared_launch_end();
 void cp_async_issue(uint32_t dst, uintptr_t src, uint32_t bytes, uint32_t copied, uintptr_t pc);

@@ -180,8 +180,8 @@ uint32_t to_shared(const void* p) {
   return 0xfff00000u;
 }
 
-void atomic_begin(const void* p, unsigned bytes, unsigned align) {
-  uintptr_t pc = RET, addr = reinterpret_cast<uintptr_t>(p);
+void atomic_begin(const void* p, unsigned bytes, unsigned align, const void* caller) {
+  uintptr_t pc = reinterpret_cast<uintptr_t>(caller), addr = reinterpret_cast<uintptr_t>(p);
   if (!hot.in_kernel) return;
   check_align(addr, bytes > align ? bytes : align, "atomic", pc);
   count_spin(addr, pc);

@@ -11,5 +11,5 @@ void sync_warp_at(unsigned mask, uintptr_t pc);
 uint32_t to_shared(const void* p);
 void fence();
 long long clock_now();
-void atomic_begin(const void* p, unsigned bytes, unsigned align);
+void atomic_begin(const void* p, unsigned bytes, unsigned align, const void* caller);
 }  // namespace emu
