@@ -92,10 +92,10 @@ def noise_floor(samples: Samples) -> float:
 def typical_us(samples: Samples, arm: str, *, weights: Mapping[str, float] | None = None) -> float:
     """Microseconds: median over each workload's samples, weighted geometric mean over workloads."""
     by_workload: dict[str, list[int]] = {}
-    for key, ticks in samples.items():
+    for key in sorted(samples):
         found, label, _, _ = key.split("/")
         if found == arm:
-            by_workload.setdefault(label, []).extend(ticks)
+            by_workload.setdefault(label, []).extend(samples[key])
     if not by_workload:
         raise ValueError(f"no samples of {arm}")
     logs = {label: math.log(median(ticks) / 1000) for label, ticks in by_workload.items()}
@@ -111,7 +111,8 @@ def _baseline(samples: Samples) -> str:
 
 def _log_ratios(samples: Samples, slow: str, fast: str) -> _Blocks:
     blocks: _Blocks = {}
-    for key, ticks in samples.items():
+    for key in sorted(samples):  # whatever order they were stored in: the resampling must come out the same
+        ticks = samples[key]
         arm, label, process, block = key.split("/")
         rival = samples.get(f"{slow}/{label}/{process}/{block}")
         if arm != fast or not rival or not ticks or not _same_clock(samples, slow, fast, key):

@@ -10,10 +10,10 @@ from math import prod
 import torch
 
 from cutegen_git.core.shapes import shape_of, strides_of
-from cutegen_git.judge.compare import Standard, bits, is_poison
 from cutegen_git.judge.honest import Honesty, Inputs
 from cutegen_git.judge.protocol import Buffer, Call, DeviceHandle
 from cutegen_git.judge.reference import Reference
+from cutegen_git.judge.standard import Standard, bits, is_poison
 from cutegen_git.words.task import Axes, Role, Task, TensorSpec, Workload
 
 

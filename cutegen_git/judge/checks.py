@@ -10,8 +10,9 @@ import torch
 
 from cutegen_git.core.feedback.check import describe
 from cutegen_git.judge.cases import Case, Stage
-from cutegen_git.judge.compare import Finding, inspect, same_bits
+from cutegen_git.judge.compare import inspect
 from cutegen_git.judge.protocol import Candidate, Trouble
+from cutegen_git.judge.standard import Finding, same_bits
 from cutegen_git.words.verdict import Outcome
 
 LOOK_AFTER_S = 0.02  # a held launch gets this long to do what it should not
@@ -24,6 +25,7 @@ class Refusal:
     outcome: Outcome
     why: str  # one sentence
     lines: Sequence[str] = ()  # for the model
+    elements: int = 0  # of the output that is refused: the larger, the more it tells
 
     @property
     def feedback(self) -> str:
@@ -84,12 +86,14 @@ class Checker:
             refusal = self._refusal(stage, seen.finding)
             if refusal.outcome is not Outcome.PRECISION_DOWNGRADE:
                 return refusal
-            self.imprecise = self.imprecise or refusal
+            if self.imprecise is None or refusal.elements > self.imprecise.elements:
+                self.imprecise = refusal
         return None
 
     def _refusal(self, stage: Stage, finding: Finding) -> Refusal:
         case, outcome = stage.case, finding.outcome
-        lines = describe(finding.mismatch, case.where(), case.plan.kind)
+        word = "imprecise" if outcome is Outcome.PRECISION_DOWNGRADE else "wrong"
+        lines = describe(finding.mismatch, case.where(), case.plan.kind, word=word)
         if outcome is Outcome.NON_FINITE_OUTPUT:
             lines.append(
                 "all memory around tensors and in the workspace is NaN: reading it, or reading before writing, gives this"
@@ -101,7 +105,7 @@ class Checker:
         if outcome is Outcome.WRONG_RESULT and before and _all_same(stage.outputs(), before):
             outcome = Outcome.CACHED_RESULT
             lines.insert(0, "the output is that of the call before, which had other inputs")
-        return Refusal(outcome, lines[0], lines)
+        return Refusal(outcome, lines[0], lines, finding.mismatch.total)
 
 
 def differs(stage: Stage, first: Sequence[torch.Tensor]) -> Refusal | None:

@@ -9,8 +9,8 @@ from math import log, sqrt
 import torch
 
 from cutegen_git.core.precision import MANTISSA_BITS, NAIVE_BLOCK, RULES, Errors, Method, Rule
-from cutegen_git.judge.compare import Standard
 from cutegen_git.judge.reference import Reference, Value
+from cutegen_git.judge.standard import Standard
 from cutegen_git.words.task import Axes, Family, Task
 
 CPU_LIMIT = 1 << 22  # elements in and out: beyond, torch on the CPU takes too long

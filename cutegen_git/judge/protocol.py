@@ -84,6 +84,9 @@ class Candidate(contextlib.AbstractContextManager["Candidate"], Protocol):
     def damage(self) -> str:
         """As Buffer.damage, for the workspace and the packed weights."""
 
+    def advice(self) -> Sequence[str]:
+        """What the device saw in the last call that refuses nothing but is worth telling the model."""
+
 
 class DeviceHandle(Protocol):
     """A device that can run candidates."""

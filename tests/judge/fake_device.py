@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from cutegen_git.words.device import EMULATOR, Device
 from cutegen_git.words.task import Task
 
 Kernel = Callable[[Mapping[str, torch.Tensor], Call], Trouble | None]
+REAL_NS = 1_000_000  # what a call really takes
 GUARD = 64  # elements
 _FILL = POISON - (1 << 16)
 
@@ -36,6 +38,7 @@ class FakeBuffer:
 @dataclass
 class FakeCandidate:
     kernel: Kernel
+    ns: int
 
     def __enter__(self) -> FakeCandidate:
         return self
@@ -51,24 +54,35 @@ class FakeCandidate:
         return self.call(call)
 
     def time(self, call: Call, count: int) -> tuple[int, ...] | Trouble:
-        return (1000,) * count
+        trouble = self.call(call)
+        return trouble or (self.ns,) * count
 
     def time_calls(self, call: Call, count: int) -> tuple[int, ...] | Trouble:
-        return (1000,) * count
+        return (self.ns + 5000,) * count
 
     def batch_s(self, call: Call, count: int) -> float | Trouble:
-        return count * 1e-6
+        return count * REAL_NS * 1e-9
 
     def damage(self) -> str:
         return ""
+
+    def advice(self) -> Sequence[str]:
+        return ()
+
+
+EMULATED = Device(EMULATOR, "fake", 0, 1 << 33, 0, 1, "")
+REAL = Device("fakegpu", "fake GPU", 90, 1 << 33, 0, 1, "1.0")  # can time, so all checks run
 
 
 @dataclass
 class FakeDevice:
     kernels: Mapping[str, Kernel]  # by name of the "library"
-    facts: Device = field(default_factory=lambda: Device(EMULATOR, "fake", 0, 1 << 33, 0, 1, ""))
+    facts: Device = EMULATED
     torch_device: str = "cpu"
     broken: str = ""
+    ns: Mapping[str, int] = field(
+        default_factory=lambda: defaultdict(lambda: REAL_NS)
+    )  # a call, as it reports
 
     def buffer(
         self, name: str, shape: Sequence[int], strides: Sequence[int], dtype: str, *, shift_bytes: int = 0
@@ -81,11 +95,11 @@ class FakeDevice:
         return buffer
 
     def open(self, library: Path, task: Task) -> FakeCandidate | Trouble:
-        return FakeCandidate(self.kernels[library.name])
+        return FakeCandidate(self.kernels[library.name], self.ns[library.name])
 
     def clock(self, work: Callable[[], object], count: int) -> tuple[int, ...]:
         work()
-        return (1000,) * count
+        return (2 * REAL_NS,) * count
 
     def sm_mhz(self) -> int:
         return 0

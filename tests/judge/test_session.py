@@ -9,22 +9,30 @@ from pathlib import Path
 import judge_gemm
 import pytest
 import torch
-from fake_device import FakeDevice, Kernel, build_of
+from fake_device import EMULATED, REAL, REAL_NS, FakeDevice, Kernel, build_of
 
+from cutegen_git.core import stats
 from cutegen_git.judge import reference
+from cutegen_git.judge.baselines import Baseline
 from cutegen_git.judge.protocol import BrokenDevice, Call, Trouble
 from cutegen_git.judge.session import Judgement, Session
+from cutegen_git.words.device import Device
 from cutegen_git.words.verdict import Outcome
 
 Tensors = Mapping[str, torch.Tensor]
 
 
-def judge(kernel: Kernel, *, broken: str = "") -> Judgement:
+def session_on(device: FakeDevice) -> Session:
     task = judge_gemm.task(64)
-    device = FakeDevice({"k": kernel}, broken=broken)
-    session = Session(
-        task, reference.load(judge_gemm.REFERENCE, task), device, cache_dir=Path("unused"), say=lambda _: None
-    )
+    loaded = reference.load(judge_gemm.REFERENCE, task)
+    session = Session(task, loaded, device, cache_dir=Path("unused"), say=lambda _: None)
+    # Tuned before: torch.compile takes a C++ compiler and half a minute.
+    session.tuned = Baseline("eager", {"M64-N64-K64": lambda: None}, {"M64-N64-K64": 2000.0}, {})
+    return session
+
+
+def judge(kernel: Kernel, *, broken: str = "", facts: Device = EMULATED) -> Judgement:
+    session = session_on(FakeDevice({"k": kernel}, broken=broken, facts=facts))
     return session.judge(build_of("k"), commit="c" * 40, secret=b"s", incumbent=None)
 
 
@@ -100,6 +108,49 @@ def half(tensors: Tensors, call: Call) -> None:
     tensors["C"][:rows].copy_((tensors["A"] @ tensors["B"])[:rows])
 
 
+def test_sizes_that_fail_are_told_from_those_that_do_not() -> None:
+    def kernel(tensors: Tensors, call: Call) -> None:
+        tensors["C"].copy_(tail_missing(tensors["A"], tensors["B"]))
+
+    found = judge(kernel, facts=REAL)
+    assert found.outcome is Outcome.WRONG_RESULT
+    assert "C is wrong at M129-N257-K65" in found.why
+    assert "right at M128-N128-K64" in found.feedback
+
+
+def test_a_kernel_that_passes_is_timed_and_the_samples_decide_again() -> None:
+    device = FakeDevice({"k": kernel_of(torch.matmul), "old": kernel_of(torch.matmul)}, facts=REAL)
+    device.ns["old"] = REAL_NS * 11 // 10  # type: ignore[index]
+    session = session_on(device)
+    found = session.judge(build_of("k"), commit="c", secret=b"s", incumbent=build_of("old"))
+    assert found.outcome is Outcome.PASSED, found.why
+    assert found.timing is not None
+    assert found.timing.speedup == pytest.approx(2.0)
+    assert stats.decide(found.samples, weights=session.weights()) == found.timing
+    assert stats.compare(found.samples, "incumbent", "attempt").value == pytest.approx(1.1)
+    assert len({key.split("/")[2] for key in found.samples}) == 3
+
+
+def test_times_shorter_than_the_judges_own_clock_are_suspicious() -> None:
+    device = FakeDevice({"k": kernel_of(torch.matmul)}, facts=REAL)
+    device.ns["k"] = REAL_NS // 2  # type: ignore[index]
+    found = session_on(device).judge(build_of("k"), commit="c", secret=b"s")
+    assert found.outcome is Outcome.TIMING_SUSPICIOUS
+    assert found.timing is None
+
+
+def test_a_kernel_that_skips_timed_calls_is_refused() -> None:
+    calls: list[int] = []
+
+    def kernel(tensors: Tensors, call: Call) -> None:
+        calls.append(1)
+        if call.axes["M"] != 64 or len(calls) < 60:
+            tensors["C"].copy_(tensors["A"] @ tensors["B"])
+
+    found = judge(kernel, facts=REAL)
+    assert found.outcome in (Outcome.WRONG_RESULT, Outcome.NONDETERMINISTIC)
+
+
 def test_rows_never_written_are_named() -> None:
     found = judge(half)
     assert found.outcome is Outcome.WRONG_RESULT
@@ -144,9 +195,9 @@ def test_results_that_depend_on_the_process_are_nondeterministic() -> None:
     def kernel(tensors: Tensors, call: Call) -> None:
         calls.append(1)
         product = tensors["A"] @ tensors["B"]
-        tensors["C"].copy_(product if len(calls) % 2 else in_order(tensors["A"], tensors["B"]))
+        tensors["C"].copy_(product if len(calls) % 2 else split_k(tensors["A"], tensors["B"]))
 
-    assert judge(kernel).outcome is Outcome.NONDETERMINISTIC
+    assert judge(kernel, facts=REAL).outcome is Outcome.NONDETERMINISTIC
 
 
 def test_trouble_in_the_process_is_the_outcome_and_the_device_is_probed() -> None:

@@ -79,12 +79,12 @@ class Mismatch:
     note: str = ""  # the numbers of a precision check
 
 
-def describe(mismatch: Mismatch, workload: str, data: str) -> list[str]:
+def describe(mismatch: Mismatch, workload: str, data: str, *, word: str = "wrong") -> list[str]:
     """Lines for people and models, most telling first."""
     share = 100.0 * mismatch.wrong / max(1, mismatch.total)
     lines = [
-        f"{mismatch.output} is wrong at {workload} ({data} data): {mismatch.wrong} of {mismatch.total} elements"
-        f" ({share:.2g} %)"
+        f"{mismatch.output} is {word} at {workload} ({data} data): {mismatch.wrong} of {mismatch.total} elements"
+        f" ({share:.3g} %)"
     ]
     if mismatch.unwritten:
         lines.append(
@@ -118,3 +118,10 @@ def _extent(dimension: int, extent: Extent) -> str:
     if not extent.first and extent.last < extent.size - 1 and extent.step == 1:
         text += "; the rest is right"
     return text
+
+
+def where_it_fails(wrong: Sequence[str], right: Sequence[str]) -> list[str]:
+    """Which workloads fail and which do not: often the whole story. Nothing when there is only one."""
+    if len(wrong) + len(right) < 2:
+        return []
+    return [f"fails at {', '.join(wrong)}; right at {', '.join(right) or 'none of the others tried'}"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -79,6 +79,9 @@ class GpuCandidate:
             if said := buffer.damage():
                 return f"{kind.value}: {said}"
         return ""
+
+    def advice(self) -> Sequence[str]:
+        return ()  # a GPU keeps what it saw to itself
 
     def _prepare(self, call: Call) -> Trouble | None:
         """Everything before launch, in the order that the ABI promises."""
