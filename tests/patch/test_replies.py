@@ -247,6 +247,59 @@ def test_what_has_no_single_meaning_is_refused(reply: str, problem: str) -> None
     assert result(reply) == problem
 
 
+def test_no_sign_is_lost_where_a_kept_line_lost_its_own() -> None:
+    diff = "@@ ... @@\n namespace rms {\n\nconstexpr int kBlock = 256;\n+constexpr int kMore = 1;\n constexpr float kEps = 1e-6f;\n"
+    want = KERNEL.replace("kBlock = 256;\n", "kBlock = 256;\nconstexpr int kMore = 1;\n")
+    assert result(HEAD + diff) == want
+    assert result(HEAD + diff + "\nThat is all.\n") == want
+
+
+def test_a_diff_and_a_new_file_in_a_named_fence_belong_together() -> None:
+    new = "**kernel/tile.cuh**\n```cpp\n#pragma once\nint x;\n```\n"
+    done = patch(fence(HEAD + "@@ @@\n" + BLOCK) + new)
+    assert done.files == {NAME: WANTED.encode(), "kernel/tile.cuh": b"#pragma once\nint x;\n"}
+
+
+def test_a_whole_file_beside_a_diff_must_agree_with_it() -> None:
+    diff = fence(HEAD + "@@ @@\n" + BLOCK)
+    assert result(diff + f"**{NAME}**\n" + fence(WANTED, "cpp")) == WANTED
+    assert result(diff + f"**{NAME}**\n" + fence(KERNEL, "cpp")) == WANTED
+    assert result(diff + f"**{NAME}**\n" + fence(WANTED.replace("512", "64"), "cpp")) == "conflicting-diffs"
+
+
+@pytest.mark.parametrize(
+    ("goal", "problem"),
+    [
+        ("kernel/sub/helper.cuh", "outside-allowed-files"),
+        ("src/helper.cuh", "outside-allowed-files"),
+        ("helper.cuh", "outside-allowed-files"),
+        ("../helper.cuh", "path-traversal"),
+        ("kernel/kernel.cu", "target-exists"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["rename", "copy"])
+def test_a_rename_or_copy_stays_inside_the_allowed_files(verb: str, goal: str, problem: str) -> None:
+    head = f"diff --git a/kernel/helper.cuh b/{goal}\n{verb} from kernel/helper.cuh\n{verb} to {goal}\n"
+    assert result(fence(head)) == problem
+    hunk = f"--- a/kernel/helper.cuh\n+++ b/{goal}\n@@ @@\n-  return 0.5f * v;\n+  return v;\n"
+    assert result(fence(head + hunk)) == problem
+    move = f"*** Begin Patch\n*** Update File: kernel/helper.cuh\n*** Move to: {goal}\n@@\n-  return 0.5f * v;\n+  return v;\n*** End Patch\n"
+    assert result(move) == problem
+
+
+def test_a_copy_leaves_the_source() -> None:
+    head = "diff --git a/kernel/helper.cuh b/kernel/half.cuh\ncopy from kernel/helper.cuh\ncopy to kernel/half.cuh\n"
+    hunk = "--- a/kernel/helper.cuh\n+++ b/kernel/half.cuh\n@@ @@\n-  return 0.5f * v;\n+  return v;\n"
+    assert patch(fence(head + hunk)).files == {"kernel/half.cuh": HELPER.replace("0.5f * v", "v").encode()}
+
+
+def test_a_header_that_names_two_files_is_refused() -> None:
+    two = f"--- a/{NAME}\n+++ b/kernel/fast.cu\n@@ @@\n" + BLOCK
+    assert result(fence(two)) == "no-file-name"
+    assert result(fence(two.replace("kernel/fast.cu", "kernel/helper.cuh"))) == "no-file-name"
+    assert result(fence(f"--- a/{NAME}.orig\n+++ b/{NAME}\n@@ @@\n" + BLOCK)) == WANTED
+
+
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "content_filter"])
 def test_a_cut_reply_is_refused_even_if_it_would_apply(reason: str) -> None:
     assert result(fence(HEAD + "@@ @@\n" + BLOCK), finish_reason=reason) == "truncated"

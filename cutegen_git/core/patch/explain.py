@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from cutegen_git.words.errors import PatchError, PatchProblem
 
-from .place import Index, Misfit
+from .index import Index
+from .place import Misfit
 from .records import Edit, Failure, Hunk
 from .repair import LEVELS, SPACED
 

@@ -5,20 +5,16 @@ Leaves out what the pieces mean; `unified` and `formats` read them.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .clean import FENCE, unwrap, without_quote_marks, without_thinking
 from .names import lone_name, mentioned
 from .records import Block, BlockKind
 from .unified import HUNK, is_file_header, is_section_start, item_of, read_hunk
 
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})\s*([^`]*)$")
 _DIFF_LABELS = {"diff", "patch", "udiff", "unified-diff", "unidiff", "git-diff", "gitdiff"}
-_THINK = r"think|thinking|thought|reasoning|scratchpad|analysis|reflection"
-_OPEN_THINK = re.compile(rf"^\s*<({_THINK})>", re.IGNORECASE)
-_CLOSE_THINK = re.compile(rf"</({_THINK})>", re.IGNORECASE)
 SEARCH = re.compile(r"^\s{0,3}<{5,9} ?(SEARCH|ORIGINAL|HEAD|BEFORE)\b.*$")
 DIVIDER = re.compile(r"^\s{0,3}={5,9}\s*$")
 REPLACE = re.compile(r"^\s{0,3}>{5,9} ?(REPLACE|UPDATED|AFTER|NEW)\b.*$")
@@ -40,7 +36,7 @@ class Found:
 def find(lines: Sequence[str]) -> Found:
     """All pieces of a reply that may hold edits, in order."""
     kept, cut = without_thinking(unwrap(list(lines)))
-    kept = _without_quote_marks(kept)
+    kept = without_quote_marks(kept)
     blocks: list[Block] = []
     at = 0
     while at < len(kept):
@@ -66,77 +62,28 @@ def prose(lines: Sequence[str], blocks: Sequence[Block]) -> str:
     return "\n".join(out).strip()
 
 
-def unwrap(lines: list[str]) -> list[str]:
-    """The diff inside a reply that is one JSON object ({"patch": "..."}), or the lines as they are."""
-    text = "\n".join(lines).strip()
-    if not (text.startswith("{") and text.endswith("}")):
-        return lines
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return lines
-    texts = [one for one in value.values() if isinstance(one, str)] if isinstance(value, dict) else []
-    return "\n".join(texts).split("\n") if any("@@" in one or "+++ " in one for one in texts) else lines
-
-
-def without_thinking(lines: list[str]) -> tuple[list[str], bool]:
-    """The lines with <think> blocks blanked, and whether the last one was never closed."""
-    out = list(lines)
-    opened: int | None = None
-    for n, line in enumerate(lines):
-        if opened is None and _OPEN_THINK.match(line):
-            opened = n
-        close = None if line[:1] in ("+", "-") else _last(_CLOSE_THINK, line)
-        if close is None:
-            continue
-        start = 0 if opened is None else opened
-        for k in range(start, n):
-            out[k] = ""
-        out[n] = line[close.end() :].lstrip() if line[close.end() :].strip() else ""
-        opened = None
-    if opened is not None:
-        out[opened:] = [""] * (len(lines) - opened)
-    return out, opened is not None
-
-
-def _last(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
-    return max(pattern.finditer(line), key=lambda match: match.start(), default=None)
-
-
-def _without_quote_marks(lines: list[str]) -> list[str]:
-    """Runs of "> " lines that hold a fence, without the quote marks."""
-    out, at = list(lines), 0
-    while at < len(lines):
-        end = at
-        while end < len(lines) and re.match(r"^>( |$)", lines[end]):
-            end += 1
-        if end > at and any(_FENCE.match(line[2:]) for line in lines[at:end]):
-            out[at:end] = [line[2:] for line in lines[at:end]]
-        at = max(end, at + 1)
-    return out
-
-
 def _block_at(lines: list[str], at: int, floor: int) -> Block | None:
     line = lines[at]
     if BEGIN_PATCH.match(line):
         return _until(lines, at, END_PATCH, BlockKind.ENVELOPE)
     if SEARCH.match(line):
-        return _search(lines, at, _hint(lines, at, floor))
-    fence = _FENCE.match(line)
+        return _search(lines, at, _hint(lines, at, floor)[0])
+    fence = FENCE.match(line)
     if fence:
         return _fence(lines, at, fence, _hint(lines, at, floor))
     if is_section_start(lines, at) or _STRICT_HUNK.match(line):
-        return _bare_diff(lines, at, _hint(lines, at, floor))
+        return _bare_diff(lines, at, _hint(lines, at, floor)[0])
     return None
 
 
-def _hint(lines: list[str], at: int, floor: int) -> str:
-    """The file name in the last line of text before line `at` (one that stands alone, else one mentioned)."""
+def _hint(lines: list[str], at: int, floor: int) -> tuple[str, bool]:
+    """The file name in the last line of text before line `at`, and whether it stands alone there."""
     before = [line for line in lines[max(floor, at - 3) : at] if line.strip()]
     if not before:
-        return ""
+        return "", False
     names = mentioned(before[-1])
-    return lone_name(before[-1]) or (names[0] if len(set(names)) == 1 else "")
+    lone = lone_name(before[-1])
+    return lone or (names[0] if len(set(names)) == 1 else ""), bool(lone)
 
 
 def _until(lines: list[str], at: int, end: re.Pattern[str], kind: BlockKind) -> Block:
@@ -165,7 +112,7 @@ def _bare_diff(lines: list[str], at: int, hint: str) -> Block:
             r"^(---|\+\+\+|[ +-]|[a-z]+ |={5,}|Binary|GIT|Index:)", lines[n]
         ):
             break
-        elif lines[n].strip() and _FENCE.match(lines[n]):
+        elif lines[n].strip() and FENCE.match(lines[n]):
             break
         else:
             binary = re.match(r"^(Binary files|GIT binary patch)", lines[n])
@@ -186,13 +133,14 @@ def _bare_hunk_end(lines: list[str], at: int) -> int:
     n = last = at + 1
     while n < end:
         line = lines[n]
+        whole = (old, new) == (0, 0)
         wanted = old is not None and new is not None and (old > 0 or new > 0)
         if not line.startswith((" ", "+", "-", "\\")):
-            if _FENCE.match(line) or re.match(r"^</?\w+>$", line):
+            if FENCE.match(line) or re.match(r"^</?\w+>$", line):
                 break
-            if line and not wanted:
+            if line and not wanted and (whole or not _signs_follow(lines, n, end)):
                 break
-        if not line and not wanted and not _continues(lines, n, end):
+        if not line and not wanted and not _continues(lines, n, end, whole=whole):
             break
         item = item_of(line)
         if old is not None and new is not None and not line.startswith("\\"):
@@ -203,15 +151,28 @@ def _bare_hunk_end(lines: list[str], at: int) -> int:
     return last
 
 
-def _continues(lines: list[str], at: int, end: int) -> bool:
+def _signs_follow(lines: list[str], at: int, end: int) -> bool:
+    """Before the next empty line: is there an added or removed line that would be lost if the hunk ended here?"""
+    for line in lines[at:end]:
+        if not line.strip() or FENCE.match(line):
+            return False
+        if re.match(r"^(\+|-(?! \S))", line):  # "- text" is an item of a list
+            return True
+    return False
+
+
+def _continues(lines: list[str], at: int, end: int, *, whole: bool) -> bool:
     """After an empty line: do lines with a sign follow directly?"""
     rest = next((line for line in lines[at:end] if line), "")
     if rest.startswith("- ") and not rest.startswith("-  "):
         return False  # more likely a list than a removed line
-    return rest.startswith((" ", "+", "-"))
+    if rest.startswith((" ", "+", "-")):
+        return True
+    text = next((n for n in range(at, end) if lines[n]), end)
+    return not whole and _signs_follow(lines, text, end)
 
 
-def _fence(lines: list[str], at: int, fence: re.Match[str], hint: str) -> Block:
+def _fence(lines: list[str], at: int, fence: re.Match[str], hint: tuple[str, bool]) -> Block:
     indent, mark, info = fence.group(1), fence.group(2), fence.group(3).strip()
     label = re.split(r"[\s:{]", info.lower(), maxsplit=1)[0]
     is_diff = label in _DIFF_LABELS
@@ -221,7 +182,8 @@ def _fence(lines: list[str], at: int, fence: re.Match[str], hint: str) -> Block:
     named = [lone_name(word) for word in re.split(r"[\s:={}\"']+", info) if lone_name(word)]
     kind = _kind(body, is_diff=is_diff)
     last = end + 1 if closed else end
-    return Block(kind, tuple(body), at, last, named[-1] if named else hint, closed, label)
+    name, is_lone = (named[-1], True) if named else hint
+    return Block(kind, tuple(body), at, last, name, closed, label, is_lone)
 
 
 def _dedent(line: str, width: int) -> str:
@@ -243,7 +205,7 @@ def _fence_end(lines: list[str], at: int, indent: str, mark: str, *, is_diff: bo
     n = at + 1
     while n < len(lines):
         line = lines[n]
-        other = _FENCE.match(line)
+        other = FENCE.match(line)
         if (
             other
             and other.group(3).strip()

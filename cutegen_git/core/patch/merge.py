@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from . import repair
-from .place import Index, Misfit, Place, locate
+from .index import Index
+from .place import Misfit, Place, locate
 from .records import Edit, Hunk, Item
 from .text import Doc, as_latin1
 

@@ -7,7 +7,7 @@ UTF-8 with surrogateescape, so that every byte of a reply or a file survives the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 from cutegen_git.words.errors import PatchProblem
@@ -33,6 +33,7 @@ class Block:
     hint: str = ""  # a file name written just before the block or in the fence's info
     closed: bool = True  # False: the reply ended inside the fence or envelope
     label: str = ""  # the language after the fence mark
+    named: bool = False  # the hint is a name that stands alone, not a mention in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +113,3 @@ class Patch:
     added: int  # lines, as the diff counts them
     removed: int
     prose: str  # the reply without its edits and without thinking
-    repairs: tuple[str, ...] = field(default=())  # what was wrong with the reply and had one meaning only
