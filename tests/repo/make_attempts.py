@@ -16,8 +16,8 @@ VERDICTS = "refs/notes/cutegen/verdict/lab"
 
 def make_all(folder: Path, count: int) -> None:
     with Repo.open(folder) as repo, repo.lock(wait_s=0):
-        repo.recover()
         repo.refuse_unready(devices=["h200"])
+        repo.recover()
         for number in range(1, count + 1):
             make(repo, number)
 

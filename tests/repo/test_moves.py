@@ -6,10 +6,11 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cutegen_git.hands.repo import TOOL, RefChanged, RefUpdate, Repo
+from cutegen_git.hands.repo import TOOL, RefChanged, RefUpdate, Repo, tidy, txn, worktree
 from cutegen_git.words.errors import RepoError
 
 Make = Callable[..., Repo]
@@ -38,6 +39,62 @@ def test_a_reply_leaves_the_inbox_with_the_birth_of_its_attempt(make_repo: Make)
     )
     assert repo.inbox() == {}
     assert repo.refs("refs/cutegen/") == {"refs/cutegen/attempt/0001": made}
+
+
+def test_packed_refs_are_moved_and_deleted_as_well(make_repo: Make, plain_git: Git) -> None:
+    repo = make_repo()
+    repo.inbox_put("0001", b"raw reply")
+    repo.resolve("HEAD")
+    plain_git(repo.root, "pack-refs", "--all", "--prune")
+    plain_git(repo.root, "gc", "-q", "--prune=now")
+    assert repo.inbox() == {"0001": b"raw reply"}
+    main = head(repo)
+    made = attempt(repo, main, b"// 1\n")
+    updates = [RefUpdate("refs/cutegen/attempt/0001", None, made), RefUpdate(MAIN, main, made)]
+    repo.transaction(updates, "attempt 0001", inbox_done=["0001"])
+    assert repo.refs("refs/") == {"refs/cutegen/attempt/0001": made, MAIN: made}
+
+
+def test_ctrl_c_inside_a_move_leaves_it_whole(
+    make_repo: Make, plain_git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = make_repo()
+    main = head(repo)
+    made = attempt(repo, main, b"// 1\n")
+    calls = []
+    real = worktree.follow
+
+    def interrupted(*args: Any, dry_run: bool, keep: Any) -> None:
+        if not dry_run:
+            calls.append(args)
+            raise KeyboardInterrupt
+        real(*args, dry_run=dry_run, keep=keep)
+
+    monkeypatch.setattr(txn, "follow", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        repo.transaction([RefUpdate(MAIN, main, made)], "advance")
+    assert calls
+    assert head(repo) == made
+    assert plain_git(repo.root, "status", "--porcelain") == ""
+    assert not list(repo.common_dir.glob("cutegen-txn*"))
+
+
+def test_many_loose_objects_are_packed_and_none_is_lost(
+    make_repo: Make, plain_git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = make_repo()
+    dangling = repo.blob(b"nobody names me")
+    ref = "refs/notes/cutegen/verdict/lab"
+    for start in range(0, 360, 90):  # below a hundred at a time they lie loose
+        ids = [(f"{number:040x}"[::-1], f"line {number}") for number in range(start, start + 90)]
+        repo.notes_append_all(ref, ids, at=1)
+    assert not list((repo.common_dir / "objects/pack").glob("*.pack"))
+    monkeypatch.setattr(tidy, "_MANY", 0)
+    repo.recover()
+    assert len(list((repo.common_dir / "objects/pack").glob("*.pack"))) == 1
+    assert int(plain_git(repo.root, "count-objects").split()[0]) < 20
+    assert repo.read_blob(dangling) == b"nobody names me"
+    assert len(repo.notes_read(ref)) == 360
 
 
 def test_one_wrong_old_value_moves_nothing(make_repo: Make) -> None:

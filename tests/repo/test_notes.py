@@ -107,10 +107,11 @@ def test_ten_thousand_verdicts_are_read_at_once(make_repo: Make) -> None:
     repo.notes_append_all(
         REF, [(f"{number * 7919:040x}"[::-1], f"{line} {number}") for number in range(10_000)]
     )
-    repo.notes_read(REF)  # warm
-    started = time.perf_counter()
-    found = repo.notes_read(REF)
-    took_s = time.perf_counter() - started
-    print(f"10,000 notes in {took_s:.3f} s")
+    took_s = []
+    for _ in range(5):
+        started = time.perf_counter()
+        found = repo.notes_read(REF)
+        took_s.append(time.perf_counter() - started)
+    print(f"10,000 notes in {min(took_s):.3f} s")
     assert len(found) == 10_000
-    assert took_s < 1.0  # 0.3 on an idle machine
+    assert min(took_s) < 0.5  # 0.1 on an idle machine

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cutegen_git.hands.repo import Identity, RefUpdate, Repo
+from cutegen_git.hands.repo import Identity, RefUpdate, Repo, objects
 from cutegen_git.words.errors import RepoError
 
 Make = Callable[..., Repo]
@@ -37,6 +37,16 @@ def test_an_attempt_is_written_and_read_back(make_repo: Make, plain_git: Git, ob
 def test_ids_are_those_that_the_format_defines(make_repo: Make) -> None:
     repo = make_repo()
     assert repo.blob(b"abc\n") == hashlib.sha1(b"blob 4\0abc\n").hexdigest()
+
+
+@pytest.mark.parametrize("object_format", ["sha1", "sha256"])
+@pytest.mark.parametrize("count", [0, 1, 2, 150])
+def test_many_blobs_are_stored_as_they_are(make_repo: Make, object_format: str, count: int) -> None:
+    repo = make_repo(object_format=object_format)
+    texts = [b"\r\n\0done\n%d" % number for number in range(count)]
+    ids = objects.write_blobs(repo.git, texts)
+    assert ids == [repo.blob(text) for text in texts]
+    assert [repo.read_blob(id) for id in ids] == texts
 
 
 def test_a_tree_without_change_has_the_same_id(make_repo: Make) -> None:
@@ -154,3 +164,11 @@ def test_refs_outside_our_names_are_not_written() -> None:
     ):
         with pytest.raises(RepoError):
             RefUpdate(name, None, "1" * 40)
+
+
+@pytest.mark.parametrize("rev", ["--output=x", "^HEAD", "", "a\nb"])
+def test_what_git_would_take_for_an_option_is_refused(make_repo: Make, rev: str) -> None:
+    repo = make_repo()
+    for read in (repo.history, repo.entries, lambda name: repo.is_ancestor(name, "HEAD")):
+        with pytest.raises(RepoError, match="not a revision"):
+            read(rev)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cutegen_git.hands.repo import Repo
+from cutegen_git.hands.repo import MAIN, TOOL, RefUpdate, Repo
 from cutegen_git.words.errors import RepoError
 
 Make = Callable[..., Repo]
@@ -128,7 +130,8 @@ def test_refine_refuses(
 
 def test_untracked_files_beside_the_kernel_are_the_users_own_business(make_repo: Make) -> None:
     repo = make_repo()
-    (repo.root / "notes.txt").write_text("mine")
+    for name in ("notes.txt", "kernel/.kernel.cu.swp"):
+        (repo.root / name).write_text("mine")
     repo.refuse_unready()
 
 
@@ -139,3 +142,75 @@ def test_a_shallow_clone_is_told(make_repo: Make, tmp_path: Path, plain_git: Git
     plain_git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo.root}", "shallow")
     with Repo.open(tmp_path / "shallow") as shallow:
         assert shallow.is_shallow()
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
+)
+def test_a_repository_of_another_user_is_refused_with_the_remedy_that_then_works(
+    make_repo: Make, sealed_home: Path
+) -> None:
+    repo = make_repo()
+    for path in (repo.root, repo.root / ".git"):
+        os.chown(path, 12345, 12345)
+    with pytest.raises(RepoError, match="belongs to another user.*safe.directory") as caught:
+        Repo.open(repo.root)
+    remedy = str(caught.value).partition("trust it: ")[2].split()
+    assert remedy[:2] == ["git", "config"]
+    subprocess.run(remedy, check=True, timeout=10)
+    with Repo.open(repo.root) as again:
+        assert again.dirty() == []
+        assert again.notes_refs("verdict") == {}
+
+
+def test_settings_in_the_repository_itself_do_not_bite(
+    make_repo: Make, plain_git: Git, tmp_path: Path
+) -> None:
+    repo = make_repo()
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("reference-transaction", "post-checkout", "post-index-change", "pre-commit"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
+        (hooks / name).chmod(0o755)
+    settings = {
+        "core.hooksPath": str(hooks),
+        "core.autocrlf": "true",
+        "core.fsmonitor": str(hooks / "pre-commit"),
+        "commit.gpgSign": "true",
+        "tag.gpgSign": "true",
+        "i18n.commitEncoding": "ISO-8859-1",
+        "status.showUntrackedFiles": "no",
+        "gc.auto": "1",
+        "core.bare": "false",
+    }
+    for key, value in settings.items():
+        plain_git(repo.root, "config", key, value)
+    main = repo.resolve(MAIN) or ""
+    tree = repo.tree_with(main, {"kernel/kernel.cu": b"unix\n"})
+    made = repo.commit(tree, [main], "\u00fcber\n", author=TOOL, at=1)
+    repo.transaction([RefUpdate(MAIN, main, made)], "advance")
+    repo.tag("h200/0001-1.00x", made, "claim\n", at=1)
+    repo.notes_append("refs/notes/cutegen/verdict/lab", made, "passed")
+    assert repo.commits([made])[0].message == "\u00fcber\n"
+    assert (repo.root / "kernel/kernel.cu").read_bytes() == b"unix\n"
+    (repo.root / "kernel/new.cuh").write_text("x")
+    assert repo.dirty() == ["?? kernel/new.cuh"]
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("files", [{"../out": b""}, {"a/.git/config": b""}])
+def test_a_create_that_fails_leaves_nothing(make_repo: Make, tmp_path: Path, files: dict[str, bytes]) -> None:
+    with pytest.raises(RepoError):
+        make_repo(files)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_call_that_hangs_is_ended(make_repo: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = make_repo()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text("#!/bin/sh\nsleep 60 & wait\n")
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    done = repo.git.run("status", timeout_s=0.3)
+    assert done.code is None
+    assert done.seconds < 5

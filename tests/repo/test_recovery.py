@@ -140,6 +140,14 @@ def test_every_write_recovers_first(scene: Scene, plain_git: Git) -> None:
     assert scene.repo.resolve(MAIN) == scene.new
 
 
+def test_what_a_killed_run_left_is_put_right_before_a_new_run_looks(scene: Scene, plain_git: Git) -> None:
+    for ref in (PATH, MAIN):
+        plain_git(scene.repo.root, "update-ref", ref, scene.new)
+    scene.lock("index.lock", text=MARK)
+    scene.file("kernel.cu").write_bytes(NEW[:10])
+    scene.repo.refuse_unready(devices=["h200"])
+
+
 def test_a_young_lock_is_given_time_to_go(scene: Scene) -> None:
     lock = scene.lock(f"{MAIN}.lock", age_s=0)
     began = time.monotonic()

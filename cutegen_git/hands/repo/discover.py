@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,8 +69,14 @@ def _ask(path: Path, *questions: str) -> list[str]:
 
 def _users_safe_directories(path: Path) -> dict[str, str]:
     """The one setting of the user that a clean call has to respect: git's own remedy writes it there."""
-    asked = ("config", "--global", "--get-all", "safe.directory")
-    values = Git(path).run(*asked, network=True).text().splitlines()
+    values = [
+        value
+        for scope in ("--system", "--global")  # never the config of the repository in question
+        for value in Git(path)
+        .run("config", scope, "--get-all", "safe.directory", network=True)
+        .text()
+        .splitlines()
+    ]
     names = (str(path.absolute()), str(path.resolve()), "*")
     trusted = next((value for value in values if value in names), None)
     return {"safe.directory": trusted} if trusted else {}
@@ -116,13 +120,4 @@ def settle(half: Path, path: Path) -> None:
             path.rmdir()  # empty: `initialise` looked
         half.rename(path)
     except OSError as error:
-        shutil.rmtree(half, ignore_errors=True)
         raise RepoError(f"{path} cannot be made: {error.strerror}") from error
-
-
-def write_files(root: Path, files: Mapping[str, bytes]) -> None:
-    """The files below `root`, folders included."""
-    for name, data in files.items():
-        target = root / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)

@@ -1,7 +1,7 @@
 """The clean call of git: no setting of the user, no hook, no prompt and no `GIT_*` variable reaches a local call.
 
 GitPython's `git.cmd.Git` starts the child; its own time limit kills one process by `ps`, so the limit is ours.
-Two profiles: local (nothing of the user) and network (the user's credentials, proxy and ssh, but no hooks).
+What it is given instead is in `settings`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any
 from cutegen_git.hands.process import Done
 from cutegen_git.words.errors import CutegenError, RepoError, ToolError
 
+from .settings import LOCAL_CONFIG, NETWORK_CONFIG, environment, without_inherited
+
 try:
     from git.cmd import Git as Door
 except ImportError as error:  # GitPython looks for git when it is imported
@@ -28,66 +30,6 @@ except ImportError as error:  # GitPython looks for git when it is imported
 
 TIMEOUT_S = 120.0
 NETWORK_TIMEOUT_S = 900.0
-
-_NULL = os.devnull
-_BOTH = {  # settings that may sit in the repository's own config as well, so they are overridden, not hidden
-    "core.hooksPath": _NULL,
-    "core.fsmonitor": "false",
-    "core.pager": "cat",
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "commit.gpgSign": "false",
-    "tag.gpgSign": "false",
-    "submodule.recurse": "false",
-    "color.ui": "false",
-    "core.quotePath": "false",
-    "core.fsync": "objects,derived-metadata,reference",
-}
-LOCAL_CONFIG = {
-    **_BOTH,
-    "core.attributesFile": _NULL,
-    "core.excludesFile": _NULL,
-    "core.autocrlf": "false",
-    "core.safecrlf": "false",
-    "core.splitIndex": "false",
-    "core.commentChar": "#",
-    "core.abbrev": "40",
-    "i18n.commitEncoding": "UTF-8",
-    "i18n.logOutputEncoding": "UTF-8",
-    "log.showSignature": "false",
-    "status.showUntrackedFiles": "normal",
-    "status.relativePaths": "false",
-    "diff.noprefix": "false",
-    "diff.mnemonicPrefix": "false",
-    "diff.ignoreSubmodules": "none",
-}
-NETWORK_CONFIG = {
-    **_BOTH,
-    "transfer.fsckObjects": "true",
-    "fetch.fsckObjects": "true",
-    "fetch.recurseSubmodules": "false",
-    "fetch.prune": "false",
-    "fetch.writeCommitGraph": "false",
-    "push.gpgSign": "false",
-    "push.followTags": "false",
-    "push.recurseSubmodules": "no",
-}
-# `git rev-parse --local-env-vars`, less the two that carry settings: they would send a call to another repository.
-LOCATION = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE", "GIT_INTERNAL_SUPER_PREFIX", "GIT_NAMESPACE", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE", "GIT_QUARANTINE_PATH",
-)  # fmt: skip
-_QUIET = {"LC_ALL": "C", "TZ": "UTC", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"}
-_LOCAL = {
-    **_QUIET,
-    "GIT_CONFIG_GLOBAL": _NULL,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_GRAFT_FILE": _NULL,
-}
 
 
 class Git:
@@ -106,7 +48,8 @@ class Git:
         network: bool = False,
     ) -> subprocess.Popen[bytes]:
         """The running child, its three streams piped. It inherits the descriptors in `keep`."""
-        own = _environment({**LOCAL_CONFIG, **self.extra} if not network else NETWORK_CONFIG, network=network)
+        config = NETWORK_CONFIG if network else {**LOCAL_CONFIG, **self.extra}
+        own = environment(config, network=network)
         if self.git_dir is not None:
             own["GIT_DIR"] = str(self.git_dir)
         own.update(env or {})
@@ -115,9 +58,10 @@ class Git:
             extra["pass_fds"] = tuple(keep)
         door = Door(self.cwd)
         process = door.execute(
-            [*_without_inherited(own, network=network), "git", *args],
+            [*without_inherited(own, network=network), "git", *args],
             istream=subprocess.PIPE,
             as_process=True,
+            shell=False,
             env=own,
             **extra,
         )
@@ -146,6 +90,11 @@ class Git:
             stop(child, group=not network)
             out, err = child.communicate()
             code = None
+        except KeyboardInterrupt:
+            if network:
+                stop(child, group=False)
+            child.communicate(timeout=limit)  # a local call is done in a moment: half a write would be worse
+            raise
         except BaseException:
             stop(child, group=not network)
             child.wait()
@@ -180,6 +129,7 @@ _KNOWN = (
     ("not a git repository", "not a git repository: {last}"),
     ("No space left on device", "the disk is full, nothing was changed: {last}"),
     ("Disk quota exceeded", "the disk quota is used up, nothing was changed: {last}"),
+    ("couldn't write", "git could not write, is the disk full? {last}"),
     ("index.lock': File exists", "another git process works here, or one crashed: {last}"),
     ("Permission denied", "git may not write here: {last}"),
     ("could not read Username", "the remote asks for a login: set up a credential helper or ssh ({last})"),
@@ -196,29 +146,3 @@ def trouble(done: Done) -> CutegenError:
                 sentence.format(last=line.removeprefix("fatal: ").removeprefix("error: ").strip())
             )
     return ToolError(list(done.argv), done.code, done.text(), text)
-
-
-def _environment(config: Mapping[str, str], *, network: bool) -> dict[str, str]:
-    """The variables to set. Settings travel in GIT_CONFIG_*, so that command lines stay readable in errors."""
-    env = dict(_QUIET if network else _LOCAL)
-    first = 0
-    if network and os.environ.get("GIT_CONFIG_COUNT", "").isdecimal():
-        first = int(os.environ["GIT_CONFIG_COUNT"])
-    for index, (key, value) in enumerate(config.items(), first):
-        env[f"GIT_CONFIG_KEY_{index}"], env[f"GIT_CONFIG_VALUE_{index}"] = key, value
-    env["GIT_CONFIG_COUNT"] = str(first + len(config))
-    return env
-
-
-def _without_inherited(own: Mapping[str, str], *, network: bool) -> list[str]:
-    """A prefix that drops inherited variables: GitPython can add to the environment, not take away (V28)."""
-    found = [
-        name
-        for name in os.environ
-        if name.startswith("GIT_") and name not in own and (not network or name in LOCATION)
-    ]
-    if not found:
-        return []
-    if sys.platform == "win32":
-        raise RepoError(f"the environment sets {', '.join(sorted(found))}: unset them and run again")
-    return ["env", *(word for name in sorted(found) for word in ("-u", name))]

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cutegen_git.words.errors import RepoError
@@ -55,6 +55,15 @@ def hold(path: Path, *, wait_s: float, what: str) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)  # the file stays: deleting it would let two processes hold two files of one name
+
+
+def _sign(fd: int) -> None:
+    """Say who holds it; on a full disk the lock holds all the same."""
+    if sys.platform == "win32":
+        return  # the locked byte cannot be read by others there
+    with suppress(OSError):
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()} {socket.gethostname()}\n".encode(), 0)
 
 
 def _acquire(fd: int, path: Path, wait_s: float, what: str) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from cutegen_git.words.errors import RepoError
 
@@ -63,19 +60,14 @@ def write_blob(git: Git, data: bytes) -> str:
 
 
 def write_blobs(git: Git, texts: Sequence[bytes]) -> list[str]:
-    """The ids of many blobs, stored in one call."""
+    """The ids of many blobs, stored in one call: a hundred or more become one pack."""
     if len(texts) < 2:
         return [write_blob(git, data) for data in texts]
-    with tempfile.TemporaryDirectory(prefix="cutegen-git-") as folder:
-        files = [Path(folder) / str(number) for number in range(len(texts))]
-        for file, data in zip(files, texts, strict=True):
-            file.write_bytes(data)
-        names = "".join(f"{file}\n" for file in files)
-        return (
-            git.check("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(names))
-            .text()
-            .split()
-        )
+    parts = [
+        b"blob\nmark :%d\ndata %d\n%s\nget-mark :%d\n" % (number, len(data), data, number)
+        for number, data in enumerate(texts, 1)
+    ]
+    return git.out("fast-import", "--quiet", "--done", stdin=b"".join([*parts, b"done\n"])).split()
 
 
 def write_commit(

@@ -54,7 +54,8 @@ def _refuse_names(git: Git, devices: Sequence[str]) -> None:
     """git cannot hold both `path` and `path/tiling`: a ref is a file or a folder."""
     needed = [PATHS, NOTES, ATTEMPTS, "refs/cutegen/inbox/", *(f"{TAGS}{slug}/" for slug in devices)]
     needed += [
-        f"{NOTES}{kind}/" for kind in ("verdict", "samples", "profile", "transcript", "ledger", "claim")
+        f"{NOTES}{kind}/"
+        for kind in ("verdict", "samples", "profile", "feedback", "transcript", "ledger", "claim")
     ]
     blocking = {
         "/".join(name.split("/")[:depth]) for name in needed for depth in range(3, name.count("/") + 1)

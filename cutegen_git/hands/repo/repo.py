@@ -8,6 +8,7 @@ with Repo.open(path) as repo:
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,7 +16,7 @@ from types import TracebackType
 
 from cutegen_git.words.errors import RepoError
 
-from . import clone, diff, discover, objects, readiness, refs, trees
+from . import clone, diff, discover, journal, objects, readiness, refs, tidy, trees
 from .batch import Batch
 from .discover import Place
 from .git import Git
@@ -59,15 +60,17 @@ class Repo:
     ) -> Repo:
         """A new repository with one commit on main, checked out. `path` appears whole or not at all."""
         half, git = discover.initialise(path, object_format=object_format)
-        with Batch(git) as batch:
-            entries = {name: Entry(FILE, objects.write_blob(git, data)) for name, data in files.items()}
-            tree = trees.changed(git, batch, None, entries, 32 if object_format == "sha256" else 20)
+        try:
+            with Batch(git) as batch:
+                entries = {name: Entry(FILE, objects.write_blob(git, data)) for name, data in files.items()}
+                tree = trees.changed(git, batch, None, entries, 32 if object_format == "sha256" else 20)
             commit = objects.write_commit(git, tree, [], message, TOOL, TOOL, at)
-        refs.update(git, [RefUpdate(refs.MAIN, None, commit)], "cutegen-git new")
-        Git(half, git_dir=half / ".git").check(
-            "read-tree", "-m", "-u", commit, env={"GIT_WORK_TREE": str(half)}
-        )
-        discover.settle(half, path)
+            refs.update(git, [RefUpdate(refs.MAIN, None, commit)], "cutegen-git new")
+            git.check("read-tree", "-m", "-u", commit, env={"GIT_WORK_TREE": str(half)})
+            discover.settle(half, path)
+        except BaseException:
+            shutil.rmtree(half, ignore_errors=True)
+            raise
         return cls.open(path)
 
     def close(self) -> None:
@@ -99,10 +102,12 @@ class Repo:
 
     def refuse_unready(self, *, devices: Sequence[str] = ()) -> None:
         """RepoError with the fix unless `refine` may work here. `devices`: slugs that tags will be named by."""
+        if journal.is_left(self.common_dir):
+            self.recover()  # what a killed run left looks like a dirty worktree
         readiness.refuse_unready(self.git, self.place, devices)
 
     def dirty(self) -> list[str]:
-        """`XY path` of each change in the worktree, and of untracked files under kernel/."""
+        """`XY path` of each change in the worktree, and of untracked kernel files."""
         return readiness.dirty(self.git, self.place)
 
     def is_detached(self) -> bool:
@@ -123,9 +128,10 @@ class Repo:
         return hold(self.common_dir / RUN_LOCK, wait_s=wait_s, what=f"a run on {self.root}")
 
     def recover(self) -> None:
-        """Put right what a killed run left. Every writing call does this first; idempotent."""
+        """Put right what a killed run left, as every writing call does first; pack, where much lies loose. Idempotent."""
         with self.writer.turn():
             pass
+        tidy.pack_loose(self.git, self.common_dir)
 
     # --- reading
 
@@ -137,7 +143,7 @@ class Repo:
         return done.text().strip() if done.ok else None
 
     def refs(self, *prefixes: str) -> dict[str, str]:
-        """Full ref name -> object id (the tag object for annotated tags), sorted by name."""
+        """Full ref name -> object id (the tag object for annotated tags), sorted by name. Prefixes are whole folders."""
         return refs.listed(self.git, *prefixes)
 
     def tags(self, prefix: str = TAGS) -> list[RawTag]:
@@ -151,12 +157,14 @@ class Repo:
     def history(self, *starts: str, exclude: Sequence[str] = (), first_parent: bool = False) -> list[str]:
         """Ids of the commits reachable from `starts` and not from `exclude`, newest first, parents after children."""
         words = ["rev-list", "--topo-order", *(["--first-parent"] if first_parent else []), "--stdin"]
-        names = "".join(f"{name}\n" for name in (*starts, *(f"^{name}" for name in exclude)))
+        names = "".join(
+            f"{name}\n" for name in (*map(plain, starts), *(f"^{plain(name)}" for name in exclude))
+        )
         return self.git.out(*words, stdin=names.encode()).split()
 
     def is_ancestor(self, old: str, new: str) -> bool:
         """True where `new` contains `old`."""
-        return self.git.run("merge-base", "--is-ancestor", old, new).ok
+        return self.git.run("merge-base", "--is-ancestor", plain(old), plain(new)).ok
 
     def tree_of(self, commit: str, path: str = "") -> str:
         """Tree id of a folder in the commit; "" if there is no such folder."""
@@ -167,7 +175,7 @@ class Repo:
 
     def entries(self, commit: str, prefix: str = "") -> dict[str, Entry]:
         """Path -> mode and id of everything but folders, below the prefix (a folder or one file)."""
-        words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", f"{commit}^{{tree}}"]
+        words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", f"{plain(commit)}^{{tree}}"]
         wanted = prefix.rstrip("/")
         out = self.git.check(*words, "--", *([wanted] if wanted else [])).stdout
         pairs = (line.split("\t", 1) for line in out.decode("utf-8", "surrogateescape").split("\0") if line)
@@ -313,3 +321,10 @@ class Repo:
     def clone_letter(self) -> str:
         """What labels made in this clone begin with: "" for the first clone that proposes. Asks the remote, once."""
         return clone.letter(self.place, self.refs(refs.ATTEMPTS), self.blob)
+
+
+def plain(rev: str) -> str:
+    """The revision itself; RepoError for one that git would take for an option or for several."""
+    if not rev or rev.startswith(("-", "^")) or "\n" in rev or "\0" in rev:
+        raise RepoError(f"{rev!r} is not a revision")
+    return rev

@@ -8,6 +8,7 @@ recognised as ours by its text and nobody else's is ever removed.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from cutegen_git.words.errors import RepoError
 from .git import Git
 
 MARK = b"cutegen-git holds this lock while the worktree follows a branch; see cutegen-txn.json\n"
+_KERNEL_FILE = re.compile(r"kernel/[^/]*\.cuh?")  # all that a patch may touch
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge is under way: finish it, or git merge --abort",
     "rebase-merge": "a rebase is under way: finish it, or git rebase --abort",
@@ -47,7 +49,7 @@ def dirty(git: Git, root: Path) -> list[str]:
     """Lines of `git status` (`XY path`) for changes and for untracked files that the task would not see."""
     done = git.check("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", env=_at(root))
     lines = [line for line in done.stdout.decode("utf-8", "replace").split("\0") if line]
-    return [line for line in lines if not line.startswith("?? ") or line[3:].startswith("kernel/")]
+    return [line for line in lines if not line.startswith("?? ") or _KERNEL_FILE.fullmatch(line[3:])]
 
 
 def index_lock_age_s(git_dir: Path) -> float | None:
@@ -130,7 +132,7 @@ def follow(
     git: Git, tree: Worktree, index: Path, old: str, new: str, *, dry_run: bool, keep: Sequence[int]
 ) -> None:
     """Move index and files from commit `old` to `new`; changes in other files stay. RepoError if it would lose one."""
-    here, env = Git(tree.root, git_dir=tree.git_dir, config=git.extra), _at(tree.root, index)
+    here, env = (Git(tree.root, git_dir=tree.git_dir, config=git.extra), _at(tree.root, index))
     if dry_run:  # a file that was only touched is no change
         here.run("update-index", "-q", "--refresh", env=env, keep=keep)
     done = here.run("read-tree", "-m", "-u", *(["-n"] if dry_run else []), old, new, env=env, keep=keep)
