@@ -26,7 +26,7 @@ from cutegen_git.words.task import Family, Role, Runner, Task, Workload
 Axes = Mapping[str, int]
 Say = Callable[[str], None]
 # Above this many elements a reference is not run here just to see whether it repeats itself.
-TRY_ELEMENTS = 1 << 25
+TRY_ELEMENTS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,10 +66,11 @@ def derive(reference: Reference, axes: Mapping[str, int], *, stated: bool) -> De
     while True:
         found = _signature(prober, chosen, axes, steps, stated=stated)
         if isinstance(found, Signature):
-            odd = None if stated else _no_real_axis(found, axes)
+            odd = _unseen(found) if stated else _no_real_axis(found, axes)
             if odd is None:
                 return Derived(found, {n: axes[n] for n in chosen}, {n: steps[n] for n in chosen}, fixed)
-            found = (odd, "only a weight or an offset depends on it")
+            why = "no shape depends on it" if stated else "only a weight or an offset depends on it"
+            found = (odd, why)
         if stated:
             raise TaskError(f"reference.py: axis {found[0]}: {found[1]}")
         fixed[found[0]] = found[1]
@@ -176,6 +177,12 @@ def _with_sizes(signature: Signature, texts: list[str], axes: tuple[str, ...]) -
 
     inputs = tuple(over_axes(item) if isinstance(item, TensorSpec) else item for item in signature.inputs)
     return Signature(inputs, tuple(over_axes(spec) for spec in signature.outputs), axes)
+
+
+def _unseen(signature: Signature) -> str | None:
+    """An axis that no size mentions."""
+    sizes = " ".join(size for spec in (*signature.tensors(), *signature.outputs) for size in spec.shape)
+    return next((name for name in signature.axes if not re.search(rf"\b{name}\b", sizes)), None)
 
 
 def _no_real_axis(signature: Signature, axes: Mapping[str, int]) -> str | None:

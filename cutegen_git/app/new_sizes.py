@@ -21,7 +21,7 @@ SHORT = (3, 9, 7, 5)
 ALONE: Sequence[int] = (1, 3, 7, 33, 1031)  # where there is one axis
 LONG = 1031
 LIMIT_ELEMENTS = 300_000  # of all tensors together: a check runs on an emulator too
-LIMIT_ALONE = 2_000_000  # one axis cannot shrink the rest
+LIMIT_ALONE = 2_000_000  # where one axis cannot shrink the rest
 _GROWTH = (1, 2, 3, 5, 8, 13, 24, 48, 96)
 
 
@@ -96,7 +96,8 @@ def _odd(size: int, step: int, most: int) -> int:
 
 def _shrunk(reference: Reference, sizes: dict[str, int], steps: Mapping[str, int]) -> dict[str, int]:
     """Halved along its longest axes until it is small enough to be checked anywhere, as long as it still runs."""
-    limit = LIMIT_ELEMENTS if len(sizes) > 1 else LIMIT_ALONE
+    rest = elements(reference, dict(steps)) if len(sizes) == 1 and runs(reference, dict(steps)) else 0
+    limit = LIMIT_ALONE if rest > LIMIT_ELEMENTS // 4 else LIMIT_ELEMENTS
     while elements(reference, sizes) > limit:
         for name in sorted(sizes, key=lambda axis: -sizes[axis]):
             smaller = {**sizes, name: _odd(sizes[name] // 2, steps[name], sizes[name])}

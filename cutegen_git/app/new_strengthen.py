@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cutegen_git.app.new_axes import Derived
-from cutegen_git.app.new_sizes import elements, runs
+from cutegen_git.app.new_sizes import choose, elements, runs
 from cutegen_git.judge.lint import Lint, lint
 from cutegen_git.judge.reference import Reference
 from cutegen_git.words.task import Role, Task, Workload
@@ -15,20 +15,39 @@ _ROUNDS = 3
 _LIMIT = 2_000_000  # elements of all tensors in an added check
 
 
-def strengthened(reference: Reference, task: Task, derived: Derived) -> tuple[Task, list[str]]:
-    """The task whose checks refuse every mutant, as far as adding sizes can do that, and what to tell the user."""
-    found, notes = lint(reference, task), []
-    for _ in range(_ROUNDS if task.signature.axes else 0):
-        if found.is_sound:
+def strengthened(
+    reference: Reference, task: Task, derived: Derived, *, stated: bool
+) -> tuple[Task, list[str]]:
+    """The task whose checks refuse every mutant that adding sizes can refuse, and what to tell the user.
+
+    `stated`: the user named the checks, so that they may miss what the usual ones see.
+    """
+    notes: list[str] = []
+    found = lint(reference, task)
+    for axes in choose(reference, derived.axes, derived.steps) if stated else ():
+        missed = _missed(reference, task, found, axes)
+        if missed:
+            task = _with_check(task, axes)
+            notes.append(
+                f"Check {_text(axes)} was added, because the others cannot tell: {', '.join(missed)}."
+            )
+            found = lint(reference, task)
+    for _ in range(_ROUNDS):
+        larger = None if found.is_sound else _larger(reference, task, derived)
+        if larger is None:
             break
-        axes = _larger(reference, task, derived)
-        if axes is None:
-            break
-        weak = ", ".join(found.accepted)
-        task = _with_check(task, axes)
+        notes.append(
+            f"Check {_text(larger)} was added, because the others accept: {', '.join(found.accepted)}."
+        )
+        task = _with_check(task, larger)
         found = lint(reference, task)
-        notes.append(f"Check {_text(axes)} was added, because the others accept: {weak}.")
     return task, notes + _told(found)
+
+
+def _missed(reference: Reference, task: Task, found: Lint, axes: Mapping[str, int]) -> list[str]:
+    """The mutants that a check at these sizes refuses and no check of the task does."""
+    alone = replace(task, workloads=(Workload(axes, Role.CHECK),))
+    return [name for name in lint(reference, alone).refused if name not in found.refused]
 
 
 def _with_check(task: Task, axes: Mapping[str, int]) -> Task:
@@ -46,7 +65,7 @@ def _larger(reference: Reference, task: Task, derived: Derived) -> dict[str, int
             step = derived.steps[name]
             count = max(min(factor * most[name], size) // step, 1)
             axes[name] = step * (count if count % 2 else max(count - 1, 1))
-        if axes not in checks and elements(reference, axes) <= _LIMIT and runs(reference, axes):
+        if axes and axes not in checks and elements(reference, axes) <= _LIMIT and runs(reference, axes):
             return axes
     return None
 
