@@ -54,6 +54,7 @@ def scene(make_repo: Make) -> Scene:
 
 
 def test_where_nothing_moved_nothing_happened(scene: Scene, plain_git: Git) -> None:
+    (scene.repo.root / ".git/cutegen-txn.new").write_text('{"form')
     locks = [scene.lock(f"{MAIN}.lock"), scene.lock("HEAD.lock"), scene.lock("index.lock", text=MARK)]
     scene.repo.recover()
     assert scene.repo.refs("refs/") == {MAIN: scene.old}

@@ -97,7 +97,8 @@ def is_left(common_dir: Path) -> bool:
 
 
 def load(path: Path) -> Plan | None:
-    """The plan that a killed writer left; None where none did."""
+    """The plan that a killed writer left; None where none did. The caller is the only writer."""
+    path.with_suffix(".new").unlink(missing_ok=True)  # killed before anything moved
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
