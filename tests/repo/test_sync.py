@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cutegen_git.hands import sync
 from cutegen_git.hands.repo import ATTEMPTS, HEADS, MAIN, NOTES, TAGS, TOOL, RefUpdate, Repo
+from cutegen_git.hands.repo import remote as remotes
 from cutegen_git.words.errors import RepoError
 
 Make = Callable[..., Repo]
@@ -96,6 +98,77 @@ def test_a_clone_gets_everything_by_sync(
         assert run(clone).lines() == ["nothing new between here and origin"]
         assert plain_git(clone.root, "status", "--porcelain", "-b") == "## main...origin/main\n"
     assert plain_git(origin, "fsck", "--strict") == ""
+
+
+def test_a_runner_that_pushes_at_the_same_time_loses_nothing(
+    make_repo: Make,
+    remote: Callable[..., Path],
+    tmp_path: Path,
+    plain_git: Git,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    repo = make_repo()
+    origin = remote(repo)
+    first = attempt(repo, 1)
+    run(repo)
+    with cloned(tmp_path, plain_git, origin) as clone:
+        run(clone)
+        clone.notes_append(VERDICTS, first, "theirs", at=20)
+        repo.notes_append(VERDICTS, first, "ours", at=21)
+        real, calls = remotes.push, []
+
+        def push(*args: Any, **more: Any) -> remotes.Pushed:
+            calls.append(args)
+            if len(calls) == 1:
+                run(clone)  # between our look at the remote and our push
+            return real(*args, **more)
+
+        monkeypatch.setattr(remotes, "push", push)
+        report = run(repo)
+        assert report.stayed == []
+        run(clone)
+        assert shared(repo) == shared(clone)
+        assert sorted(repo.notes_read(VERDICTS)[first].split("\n")[:-1]) == ["ours", "passed 0001", "theirs"]
+
+
+def test_two_clones_that_claim_at_the_same_time_get_two_letters(
+    make_repo: Make,
+    remote: Callable[..., Path],
+    tmp_path: Path,
+    plain_git: Git,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    repo = make_repo()
+    origin = remote(repo)
+    run(repo)
+    assert repo.clone_letter() == ""
+    with cloned(tmp_path, plain_git, origin, "b") as two, cloned(tmp_path, plain_git, origin, "c") as three:
+        real, calls = remotes.push, []
+
+        def push(*args: Any, **more: Any) -> remotes.Pushed:
+            calls.append(args)
+            if len(calls) == 1:
+                assert two.clone_letter() == "b"
+            return real(*args, **more)
+
+        monkeypatch.setattr(remotes, "push", push)
+        assert three.clone_letter() == "c"
+
+
+@pytest.mark.parametrize("export", ["nowhere/x.bundle", "task"])
+def test_an_export_that_cannot_be_written_is_one_line(make_repo: Make, tmp_path: Path, export: str) -> None:
+    repo = make_repo()
+    with pytest.raises(RepoError, match="nowhere is not a folder|cannot be written"):
+        sync.export(repo, tmp_path / export)
+    assert [path.name for path in tmp_path.iterdir()] == ["task"]
+
+
+def test_a_password_in_a_url_is_never_shown(make_repo: Make) -> None:
+    repo = make_repo()
+    with pytest.raises(RepoError) as caught:
+        run(repo, "https://name:secret@127.0.0.1:9/x.git")
+    assert "secret" not in str(caught.value)
+    assert "cannot be reached" in str(caught.value)
 
 
 def test_two_clones_meet(

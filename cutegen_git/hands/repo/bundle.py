@@ -75,6 +75,8 @@ def take_in(git: Git, batch: Batch, bundle: Bundle, object_format: str) -> None:
 
 def write(git: Git, path: Path, refs: Iterable[str], main: str | None) -> None:
     """A bundle of the refs, whole or not at all. HEAD in it is main, so that `git clone FILE` checks main out."""
+    if not path.parent.is_dir():
+        raise RepoError(f"{path.parent} is not a folder: make it, or export elsewhere")
     half = path.with_name(f".{path.name}.new")
     stdin = "".join(f"{ref}\n" for ref in refs).encode()
     try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cutegen_git.hands.process import Done
@@ -45,7 +46,7 @@ def find(place: Place, given: str | None, *, cwd: Path) -> Remote | None:
     if "/" not in name and ":" not in name:
         there = f" (there is {', '.join(names)})" if names else ""
         raise RepoError(f"no remote or bundle is called {name}{there}: name one, or give a URL")
-    return Remote(name, name, False, None)
+    return Remote(without_login(name), name, False, None)
 
 
 def _default(git: Git, names: Sequence[str]) -> str | None:
@@ -151,10 +152,18 @@ def _address(remote: Remote) -> str:
     return remote.name if remote.configured else remote.url
 
 
+def without_login(text: str) -> str:
+    """The text with name and password taken out of its URLs."""
+    return re.sub(r"//[^/@\s]+@", "//", text)
+
+
 _KNOWN = (
     ("does not appear to be a git repository", "is not a git repository, or may not be read"),
     ("Could not resolve host", "cannot be reached: no such host"),
     ("Could not read from remote repository", "cannot be read: check the address and your access"),
+    ("unable to connect", "cannot be reached"),
+    ("unable to access", "cannot be reached"),
+    ("errno=", "cannot be reached"),
     ("Authentication failed", "refuses the login"),
     ("could not read Username", "asks for a login: set up a credential helper or ssh"),
     ("atomic push", "cannot take several refs at once; use another server or a bundle"),
@@ -164,6 +173,9 @@ _KNOWN = (
 
 
 def _failed(done: Done, remote: Remote, word: str) -> CutegenError:
+    done = replace(
+        done, argv=tuple(map(without_login, done.argv)), stderr=without_login(done.errors()).encode()
+    )
     said = done.errors()
     for sign, sentence in _KNOWN:
         line = next((line for line in said.splitlines() if sign in line), None)
