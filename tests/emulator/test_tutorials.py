@@ -35,9 +35,9 @@ extern "C" cudaError_t launch(const Args& a, cudaStream_t s) {
   dim3 grid(size<1>(D), size<2>(D));
   if (a.nt) {
     auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<uint_byte_t<16>>, float>{}, threads, make_layout(make_shape(Int<4>{}, Int<1>{})));
-    copy_kernel_vectorized<<<grid, size(threads), 0, s>>>(S, D, tiled);
+    copy_kernel_vectorized<<<grid, dim3(size(threads)), 0, s>>>(S, D, tiled);
   } else {
-    copy_kernel<<<grid, size(threads), 0, s>>>(S, D, threads);
+    copy_kernel<<<grid, dim3(size(threads)), 0, s>>>(S, D, threads);
   }
   return cudaGetLastError();
 }

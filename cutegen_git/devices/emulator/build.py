@@ -7,6 +7,7 @@ should read that value as "unsupported here".
 
 from __future__ import annotations
 
+import fcntl
 import re
 import subprocess
 import time
@@ -90,24 +91,38 @@ def build(
     `include_dirs` hold cute/ and cuda_runtime.h (and CUDA 13's cccl). `runtime_dir` keeps the runtime's objects.
     """
     begin = time.monotonic()
-    names = tuple(sorted(sources))
-    result = EmulatorBuild(BuildStatus.OK, out_dir / "program", "", None, names, 0.0)
-    if (out_dir / "program").is_file() and (out_dir / "done").is_file():
-        return result
     plan = Plan(
-        out_dir / "src", out_dir, tuple(include_dirs), names, "struct Args" in header, begin + timeout_s
+        out_dir / "src",
+        out_dir,
+        tuple(include_dirs),
+        tuple(sorted(sources)),
+        "struct Args" in header,
+        begin + timeout_s,
     )
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with (out_dir / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = build_locked(plan, sources, header, runtime_dir)
+    return replace(result, time_s=time.monotonic() - begin)
+
+
+def build_locked(
+    plan: Plan, sources: Mapping[str, bytes], header: str, runtime_dir: Path | None
+) -> EmulatorBuild:
+    """The build, by the one process that holds the folder's lock."""
+    result = EmulatorBuild(BuildStatus.OK, plan.out_dir / "program", "", None, plan.user_files, 0.0)
+    if (plan.out_dir / "done").is_file():
+        return result
     write_sources(plan.source_dir, sources, header)
     try:
-        objects = [compile_one(plan, name) for name in names if name.endswith(".cu")]
+        objects = [compile_one(plan, name) for name in plan.user_files if name.endswith(".cu")]
         link(plan, objects, runtime_objects(plan.include_dirs, runtime_dir))
     except Failed as failed:
-        result = replace(
+        return replace(
             result, status=failed.status, program=None, log=failed.log, unsupported=failed.unsupported
         )
-    else:
-        (out_dir / "done").write_text("")
-    return replace(result, time_s=time.monotonic() - begin)
+    (plan.out_dir / "done").write_text("")
+    return result
 
 
 def write_sources(folder: Path, sources: Mapping[str, bytes], header: str) -> None:
