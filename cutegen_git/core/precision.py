@@ -28,19 +28,23 @@ class Rule:
 
     method: Method
     factor: float  # on the honest error: root mean square for DOT, largest of the binade for PROFILE
-    peak_factor: float = 6.0  # on the largest honest error, DOT only: extremes scatter more
+    peak_factor: float = 12.0  # on the largest honest error, DOT only: its tail is heavier than a normal one
     floor_ulp: float = 2.0  # of the output's type, allowed where honest forms round to the same number
     exact_if_honest_is: bool = False  # copies, maxima, ReLU: torch makes no error, so nobody may
 
 
-_DOT = Rule(Method.DOT, 5.0)  # a sequential float32 sum of 16384 products has 4 times the naive form's error
+_DOT = Rule(
+    Method.DOT, 6.0
+)  # 16384 products summed in order have 4 times the naive error; TF32 has 300 times
 RULES: Mapping[Family, Rule] = {
     Family.MATMUL: _DOT,
     Family.CONV: _DOT,
     Family.ELEMENTWISE: Rule(Method.PROFILE, 4.0, exact_if_honest_is=True),
-    Family.REDUCTION: Rule(Method.DOT, 5.0, exact_if_honest_is=True),
-    Family.SOFTMAX: Rule(Method.PROFILE, 16.0),  # the exp2 form has 11 times torch's error at scale 30
-    Family.NORM: Rule(Method.PROFILE, 8.0),  # E[x^2]-m^2 at mean 100 has 100 times torch's error
+    Family.REDUCTION: Rule(Method.DOT, 6.0, exact_if_honest_is=True),
+    Family.SOFTMAX: Rule(
+        Method.PROFILE, 8.0
+    ),  # the exp2 form errs more than torch at scale 30, as moved inputs do
+    Family.NORM: Rule(Method.PROFILE, 16.0),  # Welford row by row needs 9; E[x^2]-m^2 at mean 100 has 100
     Family.ATTENTION: Rule(Method.PROFILE, 16.0),
     Family.LOSS: Rule(Method.PROFILE, 8.0),
     Family.SCAN: Rule(Method.PROFILE, 8.0),

@@ -91,7 +91,8 @@ class Candidate(contextlib.AbstractContextManager["Candidate"], Protocol):
 class DeviceHandle(Protocol):
     """A device that can run candidates."""
 
-    facts: Device
+    @property
+    def facts(self) -> Device: ...
 
     @property
     def torch_device(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -15,13 +16,20 @@ from cutegen_git.judge.protocol import BrokenDevice, Candidate, DeviceHandle, Tr
 from cutegen_git.words.task import Task
 from cutegen_git.words.verdict import Outcome
 
-PROCESSES = 3  # fresh ones: the same kernel differs by 0.5 % between two
-BLOCKS = 8  # a process and workload
-TURN_NS = 15_000_000  # of device time a turn, within these counts:
-TURN_MIN, TURN_MAX = 2, 10
-CALLS = 10  # for the call number, a process
+PROCESSES = 3  # fresh ones: the same kernel differs by up to 0.5 % between two
+BLOCKS_MIN, BLOCKS_MAX = 3, 8  # a process and workload
+BLOCKS_NS = 4_000_000_000  # device time of all blocks of a process, for kernels far slower than torch
+TURN_MIN, TURN_MAX = 2, 10  # calls a turn
+TURN_NS = 15_000_000  # device time a turn, within those counts
+CALLS_MIN, CALLS_MAX, CALLS_NS = 3, 10, 100_000_000  # of the call number, a process
 BATCH_NS = 20_000_000
+FIRST = 3  # calls for a first estimate
 Opener = Callable[[Case], "Candidate | Trouble"]  # a fresh process for a rank case
+
+
+def count_for(span_ns: int, call_ns: float, least: int, most: int) -> int:
+    """Calls that fill a span, within limits."""
+    return int(max(least, min(most, span_ns / max(1.0, call_ns))))
 
 
 @dataclass
@@ -43,129 +51,138 @@ class Sampler:
                 candidate = attempt(cases[0])
                 if isinstance(candidate, Trouble):
                     return at(cases[0], candidate)
-                with candidate:
-                    refusal = self._process(candidate, incumbent, label, process)
+                stage = Stage.set_up(self.task, cases[0], self.device)
+                with candidate, self._rival(incumbent, stage) as rival:
+                    refusal = _Process(self, label, process, candidate, rival, stage).run()
                 if refusal:
                     return refusal
         return None
 
-    def _process(
-        self, candidate: Candidate, incumbent: Opener | None, label: str, process: int
-    ) -> Refusal | None:
-        cases = self.cases[label]
-        stage = Stage.set_up(self.task, cases[0], self.device)
-        checker = Checker()
-        refusal = checker.run(candidate, stage) or self._bounded(candidate, stage)
-        rival = None if refusal else self._open_rival(incumbent, stage)
-        try:
-            for block in range(BLOCKS):
-                if refusal:
-                    return refusal
-                which = block % len(cases)
-                stage = stage.load(cases[which])
-                turns = _Turns(
-                    self, candidate, rival, stage, self.firsts[label][which], label, process, block
-                )
-                refusal = turns.take()
-            return refusal or self._call_times(candidate, stage, label, process)
-        finally:
-            if rival is not None:
-                rival.__exit__(None, None, None)
-
-    def _open_rival(self, incumbent: Opener | None, stage: Stage) -> Candidate | None:
+    @contextmanager
+    def _rival(self, incumbent: Opener | None, stage: Stage) -> Iterator[Candidate | None]:
         """The incumbent passed once; where it fails now it is left out and the verdict says so."""
-        if incumbent is None:
-            return None
-        rival = incumbent(stage.case)
-        trouble = rival if isinstance(rival, Trouble) else rival.call(stage.call())
-        if trouble:
-            self.notes.append(f"the incumbent was left out: {trouble.why}")
-            return None
-        assert not isinstance(rival, Trouble)
-        return rival
-
-    def _bounded(self, candidate: Candidate, stage: Stage) -> Refusal | None:
-        """The process's own times against the judge's clock over batches of N and 2N, back to back."""
-        call = stage.call()
-        ticks = candidate.time(call, 3)
-        if isinstance(ticks, Trouble):
-            return at(stage.case, ticks)
-        count = max(2, min(2000, BATCH_NS // max(1, int(median(ticks)))))
-        spans = []
-        for size in (count, 2 * count):
-            seconds = candidate.batch_s(call, size)
-            if isinstance(seconds, Trouble):
-                return at(stage.case, seconds)
-            spans.append(seconds)
-        slope_ns = (spans[1] - spans[0]) / count * 1e9
-        # 10 us: launching alone takes some, and the pipe adds to short batches.
-        if median(ticks) >= 0.7 * slope_ns - 10_000:
-            return None
-        why = f"it reports {median(ticks) / 1000:.1f} us a call, but {slope_ns / 1000:.1f} us go by"
-        return Refusal(Outcome.TIMING_SUSPICIOUS, why)
-
-    def _call_times(self, candidate: Candidate, stage: Stage, label: str, process: int) -> Refusal | None:
-        ticks = candidate.time_calls(stage.call(), CALLS)
-        if isinstance(ticks, Trouble):
-            return at(stage.case, ticks)
-        self.samples[f"call/{label}/{process}/0"] = list(ticks)
-        return None
+        rival = incumbent(stage.case) if incumbent else None
+        if rival is None or isinstance(rival, Trouble):
+            if rival is not None:
+                self.notes.append(f"the incumbent was left out: {rival.why}")
+            yield None
+            return
+        with rival:
+            trouble = rival.call(stage.call())
+            if trouble:
+                self.notes.append(f"the incumbent was left out: {trouble.why}")
+            yield None if trouble else rival
 
 
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """One block: A B B A, or A B I I B A with an incumbent."""
+@dataclass
+class _Process:
+    """One fresh process and one workload: bounds, blocks, calls."""
 
     sampler: Sampler
+    label: str
+    process: int
     candidate: Candidate
     rival: Candidate | None
     stage: Stage
-    first: Sequence[torch.Tensor]
-    label: str
-    process: int
-    block: int
+    checker: Checker = field(default_factory=Checker)
+    ns: dict[str, float] = field(default_factory=dict)  # first estimates by arm
 
-    def take(self) -> Refusal | None:
-        if trouble := self.candidate.call(self.stage.call()):
+    def run(self) -> Refusal | None:
+        self.stage.poison()  # the incumbent was here
+        refusal = self.checker.run(self.candidate, self.stage) or self._estimate() or self._bounded()
+        cases = self.sampler.cases[self.label]
+        for block in range(0 if refusal else self._blocks()):
+            which = block % len(cases)
+            self.stage = self.stage.load(cases[which])
+            refusal = self._block(block, self.sampler.firsts[self.label][which])
+            if refusal:
+                return refusal
+        return refusal or self.checker.look(self.candidate, self.stage) or self._calls()
+
+    def _estimate(self) -> Refusal | None:
+        for arm, candidate in (("attempt", self.candidate), ("incumbent", self.rival)):
+            if candidate is None:
+                continue
+            ticks = candidate.time(self.stage.call(), FIRST)
+            if not isinstance(ticks, Trouble):
+                self.ns[arm] = median(ticks)
+            elif candidate is self.candidate:
+                return at(self.stage.case, ticks)
+        self.ns["baseline"] = 1000 * self.sampler.baseline.us[self.label]
+        return None
+
+    def _bounded(self) -> Refusal | None:
+        """The process's own times against the judge's clock over batches of N and 2N, back to back."""
+        count = count_for(BATCH_NS, self.ns["attempt"], 2, 2000)
+        spans = []
+        for size in (count, 2 * count):
+            seconds = self.candidate.batch_s(self.stage.call(), size)
+            if isinstance(seconds, Trouble):
+                return at(self.stage.case, seconds)
+            spans.append(seconds)
+        slope_ns = (spans[1] - spans[0]) / count * 1e9
+        # 10 us: launching alone takes some, and the pipe adds to short batches.
+        if self.ns["attempt"] >= 0.7 * slope_ns - 10_000:
+            return None
+        why = f"it reports {self.ns['attempt'] / 1000:.1f} us a call, but {slope_ns / 1000:.1f} us go by"
+        return Refusal(Outcome.TIMING_SUSPICIOUS, why)
+
+    def _count(self, arm: str) -> int:
+        return count_for(TURN_NS, self.ns[arm], TURN_MIN, TURN_MAX)
+
+    def _blocks(self) -> int:
+        block_ns = sum(2 * self._count(arm) * ns for arm, ns in self.ns.items())
+        return count_for(BLOCKS_NS, block_ns, BLOCKS_MIN, BLOCKS_MAX)
+
+    def _block(self, block: int, first: Sequence[torch.Tensor]) -> Refusal | None:
+        """A B B A, or A B I I B A with an incumbent."""
+        if trouble := self.candidate.call(self.stage.call()):  # new contents: weights are packed again
             return at(self.stage.case, trouble)
-        half: list[Callable[[], Refusal | None]] = [self._attempt, self._baseline]
-        if self.rival is not None:
-            half.append(self._incumbent)
+        half: list[Callable[[], Refusal | None]] = [
+            lambda: self._attempt(block, first),
+            lambda: self._baseline(block),
+            lambda: self._incumbent(block),
+        ]
         for turn in (*half, *reversed(half)):
             if refusal := turn():
                 return refusal
         return None
 
-    def _count(self) -> int:
-        return int(max(TURN_MIN, min(TURN_MAX, TURN_NS / (1000 * self.sampler.baseline.us[self.label]))))
-
-    def _attempt(self) -> Refusal | None:
+    def _attempt(self, block: int, first: Sequence[torch.Tensor]) -> Refusal | None:
         self.stage.poison()
-        ticks = self.candidate.time(self.stage.call(), self._count())
+        ticks = self.candidate.time(self.stage.call(), self._count("attempt"))
         if isinstance(ticks, Trouble):
             return at(self.stage.case, ticks)
-        self._keep("attempt", ticks)
+        self._keep("attempt", block, ticks)
         if self.stage.task.precision.deterministic:
-            return differs(self.stage, self.first)
-        return Checker().look(self.candidate, self.stage)
+            return differs(self.stage, first)
+        return self.checker.look(self.candidate, self.stage)
 
-    def _incumbent(self) -> Refusal | None:
-        assert self.rival is not None
-        ticks = self.rival.time(self.stage.call(), self._count())
+    def _incumbent(self, block: int) -> None:
+        if self.rival is None or "incumbent" not in self.ns:
+            return
+        ticks = self.rival.time(self.stage.call(), self._count("incumbent"))
         if not isinstance(ticks, Trouble):
-            self._keep("incumbent", ticks)
-        return None
+            self._keep("incumbent", block, ticks)
 
-    def _baseline(self) -> Refusal | None:
+    def _baseline(self, block: int) -> None:
         baseline = self.sampler.baseline
         try:
-            ticks = baseline.time(self.label, self.sampler.device, self._count())
+            ticks = baseline.time(self.label, self.sampler.device, self._count("baseline"))
         except torch.OutOfMemoryError as error:
             raise BrokenDevice(f"no memory left for the baseline: {error}") from error
-        self._keep(f"baseline:{baseline.name}", ticks)
+        self._keep(f"baseline:{baseline.name}", block, ticks)
+
+    def _calls(self) -> Refusal | None:
+        count = count_for(CALLS_NS, self.ns["attempt"], CALLS_MIN, CALLS_MAX)
+        ticks = self.candidate.time_calls(self.stage.call(), count)
+        if isinstance(ticks, Trouble):
+            return at(self.stage.case, ticks)
+        self._keep("call", 0, ticks)
         return None
 
-    def _keep(self, arm: str, ticks: Sequence[int]) -> None:
-        rest = f"{self.label}/{self.process}/{self.block}"
-        self.sampler.samples.setdefault(f"{arm}/{rest}", []).extend(ticks)
-        self.sampler.samples.setdefault(f"mhz:{arm}/{rest}", []).append(self.sampler.device.sm_mhz())
+    def _keep(self, arm: str, block: int, ticks: Sequence[int]) -> None:
+        key = f"{arm}/{self.label}/{self.process}/{block}"
+        self.sampler.samples.setdefault(key, []).extend(ticks)
+        if arm != "call":
+            self.sampler.samples.setdefault(f"mhz:{key}", []).append(self.sampler.device.sm_mhz())

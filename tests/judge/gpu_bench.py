@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+import judge_affine
 import judge_gemm
+from judge_gemm import Variant
 
 from cutegen_git.devices.gpu import open_gpu
 from cutegen_git.devices.gpu.device import GpuDevice
@@ -19,6 +21,8 @@ from cutegen_git.hands.build import Build
 from cutegen_git.hands.cache import Cache
 from cutegen_git.judge import reference
 from cutegen_git.judge.session import Judgement, Session
+from cutegen_git.words.task import Task
+from cutegen_git.words.verdict import Outcome
 
 
 def say(line: str) -> None:
@@ -29,6 +33,8 @@ def say(line: str) -> None:
 class Bench:
     """Builds in parallel, judges one after the other."""
 
+    task: Task
+    reference: bytes
     cache: Cache = field(default_factory=Cache.default)
     chain: tools.Toolchain = field(default_factory=tools.find)
     device: GpuDevice = field(init=False)
@@ -42,16 +48,15 @@ class Bench:
         self.session = self.new_session()
 
     def new_session(self) -> Session:
-        task = judge_gemm.task()
-        loaded = reference.load(judge_gemm.REFERENCE, task)
-        return Session(task, loaded, self.device, cache_dir=self.cache.root / "judge", say=say)
+        loaded = reference.load(self.reference, self.task)
+        return Session(self.task, loaded, self.device, cache_dir=self.cache.root / "judge", say=say)
 
     def build(self, sources: Mapping[str, bytes]) -> Mapping[str, Build]:
         """Every source compiled, side by side, into the cache."""
 
         def one(name: str) -> tuple[str, Build]:
             return name, builder.build(
-                judge_gemm.task(), {"kernel.cu": sources[name]}, toolchain=self.chain, cache=self.cache,
+                self.task, {"kernel.cu": sources[name]}, toolchain=self.chain, cache=self.cache,
                 target_sm=self.device.facts.sm,
             )  # fmt: skip
 
@@ -70,10 +75,21 @@ class Bench:
         )
 
 
-def sources() -> dict[str, bytes]:
-    """The correct kernel and all its variants by name."""
-    good = judge_gemm.Variant("ok", judge_gemm.Outcome.PASSED).source()
-    return {"ok": good, **{variant.name: variant.source() for variant in judge_gemm.VARIANTS}}
+GEMM = (Variant("ok", Outcome.PASSED), *judge_gemm.VARIANTS)
+AFFINE = (judge_affine.GOOD, *judge_affine.VARIANTS)
+
+
+def gemm_bench() -> Bench:
+    return _built(Bench(judge_gemm.task(), judge_gemm.REFERENCE), GEMM)
+
+
+def affine_bench() -> Bench:
+    return _built(Bench(judge_affine.task(), judge_affine.REFERENCE), AFFINE)
+
+
+def _built(bench: Bench, variants: Sequence[Variant]) -> Bench:
+    bench.build({variant.name: variant.source() for variant in variants})
+    return bench
 
 
 def timed(bench: Bench, name: str, *, incumbent: str | None = None) -> tuple[Judgement, float]:

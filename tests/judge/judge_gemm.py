@@ -44,15 +44,16 @@ def task(size: int = 4096) -> Task:
 
 @dataclass(frozen=True)
 class Variant:
-    """An edit of gemm_ok.cu, and what the judge must say of it."""
+    """An edit of a correct kernel, and what the judge must say of it."""
 
     name: str
     outcome: Outcome
     old: str = ""
     new: str = ""
+    file: str = "gemm_ok.cu"
 
     def source(self) -> bytes:
-        text = (KERNELS / "gemm_ok.cu").read_text()
+        text = (KERNELS / self.file).read_text()
         assert not self.old or self.old in text, f"{self.name}: nothing to edit"
         return text.replace(self.old, self.new).encode()
 

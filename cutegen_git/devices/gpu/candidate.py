@@ -31,6 +31,7 @@ class GpuCandidate:
     layout: Layout
     task: Task
     exports: frozenset[str]
+    seat: int  # two candidates may be alive at once: each has its own workspace and packed weights
     _mapped: set[int] = field(default_factory=set)
     _ready: set[tuple[tuple[str, int], ...]] = field(default_factory=set)  # axes whose setup has run
     _extra: dict[FieldKind, GpuBuffer] = field(default_factory=dict)
@@ -105,14 +106,14 @@ class GpuCandidate:
         if not 0 <= size <= WORKSPACE_LIMIT_BYTES:
             return Trouble(Outcome.LAUNCH_FAILED, f"workspace_bytes() asks for {size} bytes")
         if size:
-            self._extra[FieldKind.WORKSPACE] = self.memory.room("workspace", size)
+            self._extra[FieldKind.WORKSPACE] = self.memory.room(f"workspace {self.seat}", size)
         return self._send(call)
 
     def _pack_weights(self, call: Call) -> Trouble | None:
         """Room for twice the constant tensors and 1 MiB: the ABI has no function that says how much."""
         weights = [spec for spec in self.task.signature.tensors() if spec.constant]
         size = sum(call.buffers[spec.name].tensor.numel() * ITEM_BYTES[spec.dtype] for spec in weights)
-        buffer = self._extra[FieldKind.PACKED] = self.memory.room("packed", 2 * size + (1 << 20))
+        buffer = self._extra[FieldKind.PACKED] = self.memory.room(f"packed {self.seat}", 2 * size + (1 << 20))
         trouble = self._send(call)
         return trouble or self._ask(f"prepare {buffer.arena.slot} {buffer.start}")
 

@@ -119,6 +119,10 @@ class Child:
             return Trouble(Outcome.CRASHED, f"the process was killed by {signal.Signals(-code).name}")
         return Trouble(Outcome.CRASHED, f"the library ended the process with exit code {code}")
 
+    @property
+    def is_alive(self) -> bool:
+        return self._process is not None
+
     def close(self) -> None:
         """Kills the process and whatever it started."""
         process, self._process = self._process, None

@@ -36,6 +36,7 @@ class GpuDevice:
     _native: Native | None = None
     _library: ctypes.CDLL | None = None
     _memory: Memory | None = None
+    _live: dict[int, Child] = field(default_factory=dict)  # by seat
 
     def __post_init__(self) -> None:
         self.monitor = Monitor(self.found.pci_bus)
@@ -58,12 +59,17 @@ class GpuDevice:
         return self._shared().buffer(name, shape, strides, dtype, shift_bytes)
 
     def open(self, library: Path, task: Task) -> GpuCandidate | Trouble:
+        self._live = {seat: child for seat, child in self._live.items() if child.is_alive}
+        if not self._live:
+            self._shared().sweep()
+        seat = next(number for number in range(len(self._live) + 1) if number not in self._live)
         child = self._child(library)
         reply = child.ask(f"load {str(library).encode().hex()}", CALL_LIMIT_S + 20)
         if isinstance(reply, Trouble):
             return reply
         self.limits = child.limits
-        return GpuCandidate(child, self._shared(), layout_of(task), task, frozenset(reply))
+        self._live[seat] = child
+        return GpuCandidate(child, self._shared(), layout_of(task), task, frozenset(reply), seat)
 
     def clock(self, work: Callable[[], object], count: int) -> tuple[int, ...]:
         import torch

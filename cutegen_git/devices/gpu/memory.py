@@ -81,6 +81,7 @@ class Memory:
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
         self._arenas: dict[str, Arena] = {}
+        self._outgrown: list[Arena] = []
         self._slots = 0
 
     def buffer(
@@ -107,7 +108,7 @@ class Memory:
         if known is not None and known.size >= size:
             return known
         if known is not None:
-            self._free(self._arenas.pop(name))
+            self._outgrown.append(self._arenas.pop(name))
         arena = self._arenas[name] = self._allocate((size + _BLOCK - 1) // _BLOCK * _BLOCK)
         return arena
 
@@ -127,7 +128,13 @@ class Memory:
         torch.cuda.synchronize()
         self._library.judge_free(ctypes.c_void_p(arena.pointer))
 
-    def close(self) -> None:
-        for arena in self._arenas.values():
+    def sweep(self) -> None:
+        """Frees what was outgrown. Only while no other process maps it: the driver leaves that case undefined."""
+        for arena in self._outgrown:
             self._free(arena)
+        self._outgrown.clear()
+
+    def close(self) -> None:
+        self._outgrown += self._arenas.values()
         self._arenas.clear()
+        self.sweep()
