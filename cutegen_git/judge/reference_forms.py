@@ -10,6 +10,7 @@ from typing import Protocol
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from cutegen_git.core.taskfile_signature import usable_name
 from cutegen_git.judge.reference_data import Steered, seeded, unsettle
@@ -117,6 +118,15 @@ class _ModelBuilt:
         self.constants = frozenset(self.names.values())
 
     def _new_model(self, seed: int, device: str) -> nn.Module:
+        try:
+            return self._made(seed, device)
+        except TaskError as error:
+            if "DataDependent" not in str(error):
+                raise
+            with unset_fake_temporarily():  # its constructor looks at numbers, which fakes do not have
+                return self._made(seed, device)
+
+    def _made(self, seed: int, device: str) -> nn.Module:
         with seeded(seed, device), torch.device(device), blamed("Model cannot be made"):
             init = self.module.get_init_inputs() if hasattr(self.module, "get_init_inputs") else []
             positional, named = _init_arguments(init)
