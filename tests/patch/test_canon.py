@@ -103,6 +103,35 @@ def test_edges_of_files_are_printed_as_git_prints_them(tmp_path: Path) -> None:
     assert {name: ours(name, *pair) for name, pair in SPECIAL.items()} == want
 
 
+def moves(random: Random) -> list[tuple[bytes, bytes]]:
+    """Pairs of texts from the same to hardly alike."""
+    out = []
+    for edits in (0, 1, 4, 12, 25, 40, 80, 200):
+        old = kernel(random, 60)
+        long = old.replace("float", "float /* " + "x" * 90 + " */", 3)
+        out += [
+            (old.encode(), edited(random, old, edits).encode()),
+            (long.encode(), edited(random, long, edits).encode()),
+        ]
+    return [*out, (b"a\nb\nc\n", b"a\nb\nd\n"), (b"", b""), (b"a\r\nb\r\n" * 9, b"a\nb\n" * 9)]
+
+
+def test_renames_are_printed_as_git_prints_them(tmp_path: Path) -> None:
+    for n, (old, new) in enumerate(moves(Random(5))):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=folder, env=ENV, check=True)
+        (folder / "old.cuh").write_bytes(old)
+        subprocess.run(["git", "add", "."], cwd=folder, env=ENV, check=True)
+        (folder / "old.cuh").unlink()
+        (folder / "a new.cuh").write_bytes(new)
+        subprocess.run(["git", "add", "-N", "a new.cuh"], cwd=folder, env=ENV, check=True)
+        git = ["git", "diff", "--no-color", "--no-ext-diff", "--abbrev=7"]
+        want = subprocess.run(git, cwd=folder, env=ENV, check=True, capture_output=True).stdout
+        text, _, _ = canon.unified({"old.cuh": old}, {"old.cuh": None, "a new.cuh": new})
+        assert encode(text) == want
+
+
 def shaken(random: Random, old: str) -> str:
     """Blocks copied, moved and dropped, so that a diff has many shortest forms."""
     lines = old.split("\n")

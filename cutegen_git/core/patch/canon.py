@@ -1,7 +1,6 @@
 """The diff that the commit will show: the same text that `git diff` prints, computed without git.
 
-Leaves out renames (shown as a deletion and a new file, as `git diff --no-renames`) and file modes other than
-100644. Object names are SHA-1 and seven digits long, git's default in a small repository.
+Leaves out file modes other than 100644. Object names are SHA-1 and seven digits long, git's default in a small repository.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from .myers import changed
+from .renames import renames
 from .slide import compact
 from .text import decode
 
@@ -22,29 +22,48 @@ def unified(before: Mapping[str, bytes], after: Mapping[str, bytes | None]) -> t
     """The diff text for the files of `after` (None: deleted), with added and removed line counts."""
     out: list[bytes] = []
     added = removed = 0
-    for path in sorted(after, key=lambda name: name.encode("utf-8", "surrogateescape")):
-        old, new = before.get(path), after[path]
-        if old == new:
+    moved = renames(before, after)
+    sources = {old for old, _ in moved.values()}
+    for path in sorted(set(after) - sources, key=lambda name: name.encode("utf-8", "surrogateescape")):
+        source, percent = moved.get(path, (path, 0))
+        old, new = before.get(source), after[path]
+        if old == new and source == path:
             continue
         body, plus, minus = _body(old or b"", new or b"")
-        out += [_header(path, old, new, has_body=bool(body)), body]
+        out += [_header(source, path, percent), _texts(source, path, old, new, has_body=bool(body)), body]
         added, removed = added + plus, removed + minus
     return decode(b"".join(out)), added, removed
 
 
-def _header(path: str, old: bytes | None, new: bytes | None, *, has_body: bool) -> bytes:
-    a, b = _quoted("a/" + path), _quoted("b/" + path)
-    lines = [f"diff --git {a} {b}"]
-    if old is None:
-        lines.append("new file mode 100644")
+def _header(source: str, path: str, percent: int) -> bytes:
+    lines = [f"diff --git {_quoted('a/' + source)} {_quoted('b/' + path)}"]
+    if source != path:
+        lines.append(f"similarity index {percent}%")
+        lines += [f"rename from {_quoted(source)}", f"rename to {_quoted(path)}"]
+    return _joined(lines)
+
+
+def _texts(source: str, path: str, old: bytes | None, new: bytes | None, *, has_body: bool) -> bytes:
+    """The header lines about the texts of both sides."""
+    a, b = _quoted("a/" + source), _quoted("b/" + path)
+    lines = ["new file mode 100644"] if old is None else []
     if new is None:
         lines.append("deleted file mode 100644")
-    mode = "" if old is None or new is None else " 100644"
-    lines.append(f"index {_name(old)}..{_name(new)}{mode}")
+    if old != new:
+        mode = "" if old is None or new is None else " 100644"
+        lines.append(f"index {_name(old)}..{_name(new)}{mode}")
     if has_body:
-        tab = "\t" if " " in path else ""
-        lines.append("--- " + ("/dev/null" if old is None else a + tab))
-        lines.append("+++ " + ("/dev/null" if new is None else b + tab))
+        lines.append("--- " + ("/dev/null" if old is None else a + _tab(source)))
+        lines.append("+++ " + ("/dev/null" if new is None else b + _tab(path)))
+    return _joined(lines)
+
+
+def _tab(path: str) -> str:
+    """What ends a name that holds a blank."""
+    return "\t" if " " in path else ""
+
+
+def _joined(lines: Sequence[str]) -> bytes:
     return "".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape")
 
 
