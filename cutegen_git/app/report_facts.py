@@ -129,21 +129,33 @@ def _best_of_each(project: Project, history: History) -> list[Best]:
         verdict = judged.on(device) if judged else None
         if judged is None or verdict is None or verdict.timing is None:
             continue
-        tag, claim = claims.get(log.verdict_id(log.render_verdict(verdict)), ("", None))
-        facts = claim.facts if claim else {}
+        tag = log.tag_name(judged.label, verdict)
+        claim = claims.get((tag, judged.commit.id))
+        rests = claim is not None and claim.verdict == log.verdict_id(log.render_verdict(verdict))
+        facts = claim.facts if claim and rests else {}
         card = CARDS.get(device)
         name = facts.get("Gpu") or (card.name if card else device)
-        found.append(Best(device, name, judged, verdict, verdict.timing, tag, facts))
+        found.append(
+            Best(
+                device,
+                name,
+                judged,
+                verdict,
+                verdict.timing,
+                tag.removeprefix("refs/tags/") if rests else "",
+                facts,
+            )
+        )
     return found
 
 
-def _claims(project: Project) -> dict[str, tuple[str, Claim]]:
-    """Verdict id -> tag and claim. A tag that rests on no verdict that counts finds no reader."""
+def _claims(project: Project) -> dict[tuple[str, str], Claim]:
+    """(full ref name, commit) -> claim. Who reads one asks for the verdict that it must rest on."""
     found = {}
     for tag in project.repo.tags():
         claim = log.parse_claim(tag.message)
         if claim:
-            found[claim.verdict] = (tag.ref.removeprefix("refs/tags/"), claim)
+            found[tag.ref, tag.target] = claim
     return found
 
 
@@ -153,7 +165,7 @@ def _remarks(project: Project, rows: Sequence[Row]) -> list[str]:
         found.append("Verdicts are not fetched here: run cutegen-git sync and make the report again.")
     if old := sum(not row.current for row in rows):
         found.append(
-            f"{old} attempts were made for an earlier task.toml or reference.py and no longer count."
+            f"Made for an earlier task.toml or reference.py, so that they no longer count: {old} attempts."
         )
     if project.repo.is_shallow():
         found.append("This is a shallow clone: older history is cut off.")

@@ -62,7 +62,7 @@ def _safe(text: str) -> str:
 def _headline(facts: Facts) -> str:
     if facts.best:
         best = facts.best[0]
-        return f"{best.timing.speedup:.2f}x torch {_safe(best.timing.baseline)} on {best.device}"
+        return f"{best.timing.speedup:.2f}x torch {_safe(best.timing.baseline)} on {_safe(best.device)}"
     return "not measured yet" if facts.entries else "no attempt yet"
 
 

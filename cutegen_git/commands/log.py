@@ -99,6 +99,7 @@ def _style(row: Row) -> str:
     return "green" if row.verdict.outcome is Outcome.PASSED else "red"
 
 
+_RAILS = " │├┼─|+-"
 _HEAD = ("attempt", "", "path", "move", "outcome", "speedup", "time", "roof", "device", "cost", "intent")
 _OPTIONAL = ("path", "roof", "speedup", "time", "cost")  # columns that go where they say nothing
 
@@ -131,7 +132,8 @@ def _painted(rows: Sequence[Row], rails: Sequence[str]) -> Text:
     for number, line in enumerate(table):
         row = rows[number - 1] if number else None
         if rail_width:
-            text.append((rails[number - 1] if row else "").ljust(rail_width + 2), "cyan" if row else "")
+            for sign in (rails[number - 1] if row else "").ljust(rail_width + 2):
+                text.append(sign, "dim" if row is None or sign in _RAILS else _style(row))
         for n in keep[:-1]:
             text.append(line[n].ljust(widths[n]), _cell_style(_HEAD[n], row))
             text.append("  ")

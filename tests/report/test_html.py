@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from html.parser import HTMLParser
 
@@ -11,7 +12,8 @@ import pytest
 from report.scene import FEEDBACK, SUBJECTS, WHY, Scene, timing
 
 from cutegen_git.app import report
-from cutegen_git.words.verdict import Outcome
+from cutegen_git.core import log
+from cutegen_git.words.verdict import Outcome, Timing
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
@@ -172,6 +174,7 @@ def test_every_attempt_unfolds_to_diff_verdict_and_feedback(small_scene: Scene) 
         "25 of 1001 elements differ",
         "Change: float4.",
         "no-diff",
+        "memory throughput 91.2 %",
         "580.95.05",
     ):
         assert part in found.text
@@ -204,6 +207,33 @@ def test_task_without_attempts_or_verdicts_says_what_to_run(
     assert "cutegen-git verify --pending" in found.text
 
 
+def test_forged_tag_lends_no_facts(tmp_path_factory: pytest.TempPathFactory) -> None:
+    scene = Scene.new(tmp_path_factory.mktemp("forged") / "task")
+    best = scene.attempt("best")
+    verdict = scene.judge(best, timing=timing(1.5), tag=False)
+    assert verdict.timing is not None
+    line = log.verdict_id(log.render_verdict(verdict))
+    for name, claimed in (("rtx4090/0001-9.99x", line), ("rtx4090/0001-1.50x", "0" * 12)):
+        claim = log.Claim(
+            best.attempt.label, "rtx4090", verdict.timing, claimed, "t", "k", 1, {"Gpu": "Forged 9000"}
+        )
+        scene.project.repo.tag(name, best.id, log.render_claim(claim), at=scene.at)
+    found = page(scene)
+    assert "Forged" not in found.text
+    assert "1.50×" in found.text
+
+
+def test_absurd_numbers_of_a_stranger_change_no_scale(tmp_path_factory: pytest.TempPathFactory) -> None:
+    scene = Scene.new(tmp_path_factory.mktemp("absurd") / "task")
+    first = scene.attempt("first")
+    scene.judge(first, timing=timing(1.2))
+    before = re.findall(r'class="tick"[^>]*>([^<]*x)<', report.html(scene.project))
+    for value in (Timing(1.0, 0.5, math.inf, 1.0, 1.0, "eager", 1.0), timing(5000.0)):
+        scene.judge(scene.attempt(f"claim {value.speedup}", first), timing=value, runner="stranger")
+    assert re.findall(r'class="tick"[^>]*>([^<]*x)<', report.html(scene.project)) == before
+    assert "inf" not in page(scene).text
+
+
 def test_slower_than_torch_is_said_as_such(tmp_path_factory: pytest.TempPathFactory) -> None:
     scene = Scene.new(tmp_path_factory.mktemp("slow") / "task")
     slow = scene.attempt("slow")
@@ -225,4 +255,4 @@ def test_earlier_task_is_shown_and_does_not_count(tmp_path_factory: pytest.TempP
     found = page(scene)
     assert "earlier task" in found.text
     assert "Not measured yet" in found.text
-    assert "1 attempts were made for an earlier task.toml" in found.text
+    assert "so that they no longer count: 1 attempts" in found.text
