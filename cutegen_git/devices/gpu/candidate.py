@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import torch
-
 from cutegen_git.core.shapes import ITEM_BYTES
 from cutegen_git.judge.protocol import Call, FieldKind, Layout, Trouble
 from cutegen_git.words.task import Task
@@ -137,7 +135,7 @@ class GpuCandidate:
         return self._ask(f"map {buffer.arena.slot} {buffer.arena.handle.hex()}")
 
     def _say(self, line: str, limit_s: float) -> list[str] | Trouble:
-        torch.cuda.synchronize()  # what the judge wrote must be there before another process reads it
+        self.memory.settle()
         return self.child.ask(line, limit_s)
 
     def _ask(self, line: str) -> Trouble | None:

@@ -19,6 +19,7 @@ from cutegen_git.words.verdict import Outcome
 MEMORY_LIMIT_BYTES = 8 << 30  # resident, host: watched, since RLIMIT_AS breaks CUDA
 _REPLY_LIMIT = 4 << 20
 _LOOK_S = 0.2
+_OWN_STAGES = ("open", "map", "timer", "probe")  # where the runner itself calls CUDA
 
 
 @dataclass
@@ -79,7 +80,10 @@ class Child:
         self.close()
         if verb == "cuda":
             stage, code, name = (rest.split() + ["", "0", ""])[:3]
-            return Trouble(*cuda_trouble(stage, int(code) if code.isdigit() else 0, name))
+            outcome, why = cuda_trouble(stage, int(code) if code.isdigit() else 0, name)
+            if stage in _OWN_STAGES and outcome is not Outcome.CRASHED:
+                raise BrokenDevice(f"the candidate's process cannot be made ready: {why}")
+            return Trouble(outcome, why)
         if "Permission denied" in rest:
             raise BrokenDevice(f"the candidate's process may not read its library: {rest[:300]}")
         if verb == "bad" and rest.startswith("dlopen"):

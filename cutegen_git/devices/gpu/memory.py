@@ -103,6 +103,10 @@ class Memory:
         """Untyped bytes, for the workspace."""
         return self.buffer(name, (size,), (1,), "uint8", 0)
 
+    def settle(self) -> None:
+        """Waits for the judge's own writes: another process is about to read."""
+        torch.cuda.synchronize()
+
     def _arena(self, name: str, size: int) -> Arena:
         known = self._arenas.get(name)
         if known is not None and known.size >= size:
