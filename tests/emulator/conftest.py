@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,41 +13,20 @@ import pytest
 from cutegen_git.devices.emulator.build import EmulatorBuild, build
 from cutegen_git.devices.emulator.call import EmulatorCall, Pointer, Role, Scalar
 from cutegen_git.devices.emulator.run import ORDERS, EmulatorRun, run
+from cutegen_git.hands import toolchain
+from cutegen_git.words.errors import TaskError, ToolError
 
 HERE = Path(__file__).parent
 Builder = Callable[..., EmulatorBuild]
 
 
-def cutlass_include() -> Path | None:
-    """Where CUTLASS's headers are, if anywhere."""
-    named = os.environ.get("CUTEGEN_GIT_CUTLASS")
-    for folder in (Path(named) if named else None, Path.home() / ".cache/cutegen-git/cutlass/include"):
-        for place in (folder, folder / "include" if folder else None):
-            if place and (place / "cute/tensor.hpp").is_file():
-                return place
-    return None
-
-
-def cuda_include() -> Path | None:
-    """The headers of NVIDIA's wheels, or of an installed toolkit."""
-    try:
-        import nvidia
-    except ImportError:
-        roots = []
-    else:
-        roots = [Path(p) / "cu13/include" for p in nvidia.__path__]
-    for place in (*roots, Path("/usr/local/cuda/include")):
-        if (place / "cuda_runtime.h").is_file():
-            return place
-    return None
-
-
 @pytest.fixture(scope="session")
 def include_dirs() -> list[Path]:
-    cutlass, cuda = cutlass_include(), cuda_include()
-    if cutlass is None or cuda is None or not shutil.which("g++"):
-        pytest.skip("needs g++, the CUDA headers and CUTLASS (CUTEGEN_GIT_CUTLASS)")
-    return [cutlass, cuda]
+    """CUTLASS first, then CUDA. The tutorials are found where CUTEGEN_GIT_CUTLASS names a whole source tree."""
+    try:
+        return list(toolchain.find().include_dirs)
+    except (ToolError, TaskError) as missing:
+        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="session")

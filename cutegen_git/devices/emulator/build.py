@@ -90,11 +90,11 @@ def build(
     `sources` maps names under kernel/ to bytes; `header` is the text that is included before each of them;
     `include_dirs` hold cute/ and cuda_runtime.h (and CUDA 13's cccl). `runtime_dir` keeps the runtime's objects.
     """
-    begin = time.monotonic()
+    begin, out_dir = time.monotonic(), out_dir.resolve()
     plan = Plan(
         out_dir / "src",
         out_dir,
-        tuple(include_dirs),
+        tuple(folder.resolve() for folder in include_dirs),
         tuple(sorted(sources)),
         "struct Args" in header,
         begin + timeout_s,

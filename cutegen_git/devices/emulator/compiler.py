@@ -17,6 +17,8 @@ COMPILE = (
     "-O1",
     "-g1",
     "-gdwarf-4",  # addr2line 2.40 mixes up the files of version 5
+    "-fno-var-tracking",  # with the next one a sixth of the time; lines are all that is read
+    "-fno-var-tracking-assignments",
     "-w",
     "-c",
     "-fno-pie",
