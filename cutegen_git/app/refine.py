@@ -211,6 +211,8 @@ def estimate_text(model: str, brief: briefing.Brief, env: Mapping[str, str]) -> 
             f"{model} has no known price: the run is limited by tokens, {tokens_in} for this question "
             "(CUTEGEN_GIT_PRICE=IN,OUT per million tokens makes it dollars)"
         )
+    if not any(price):
+        return ""
     tokens_out = prices.max_output(model, env) or prompt.REPLY_TOKENS
     most = tokens_in * price[0] + tokens_out * price[1]
     return (

@@ -8,6 +8,7 @@ and tagged on it; elsewhere the recorded verdicts are shown as recorded.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from cutegen_git.core.history import Judged
 from cutegen_git.core.text import verdict_line
@@ -48,8 +49,8 @@ class Replay:
             self.recorded = Project.open(folder)
             self.recorded.trusts_all = True
             commits = self.recorded.history().attempts
-            merges = {merge.attempt: merge for merge in self._merges()}
-            self._start(merges)
+            merges = {merge.attempt: merge for merge in _merges(self.recorded)}
+            self._start()
             known = {str(commit.attempt.label): commit for commit in self.project.attempts()}
             self.console.say(
                 f"replaying {len(commits)} recorded attempts of {self.recorded.task.name}, "
@@ -59,17 +60,9 @@ class Replay:
                 self._one(judged, known.get(str(judged.label)), merges.get(judged.commit.id))
             self._farewell(commits)
 
-    def _start(self, merges: dict[str, Merge]) -> None:
-        """The recorded start of main stands for ours: the commit under our first merge or main itself."""
-        root = self.recorded.main
-        while (raw := self.recorded.repo.commits([root])[0]).parents and any(
-            m.commit == root for m in merges.values()
-        ):
-            root = raw.parents[0]
-        ours = self.project.main
-        while len(parents := self.project.repo.commits([ours])[0].parents) == 2:
-            ours = parents[0]
-        self.same[root] = ours
+    def _start(self) -> None:
+        """The recorded start of main, the commit under its first merge, stands for ours."""
+        self.same[_start(self.recorded)] = _start(self.project)
 
     def _one(self, recorded: Judged, ours: Commit | None, merge: Merge | None) -> None:
         if ours is None:
@@ -125,6 +118,10 @@ class Replay:
 
     def _promote(self, recorded: Judged, ours: Commit, merge: Merge) -> None:
         """Path and main as recorded, with a message worked out from the verdicts that stood then."""
+        made = next((m for m in _merges(self.project) if m.attempt == ours.id), None)
+        if made is not None:  # by a run before this one
+            self.same[merge.commit] = made.commit
+            return
         home = self.recorded.task.device
         history = self.recorded.history()
         then = [
@@ -143,17 +140,6 @@ class Replay:
         if merged:
             self.same[merge.commit] = merged
 
-    def _merges(self) -> list[Merge]:
-        """The promotions on main, oldest first."""
-        found, here = [], self.recorded.main
-        while True:
-            raw = self.recorded.repo.commits([here])[0]
-            if len(raw.parents) == 2:
-                found.append(Merge(raw.id, raw.parents[1], raw.at))
-            if not raw.parents:
-                return found[::-1]
-            here = raw.parents[0]
-
     def _farewell(self, commits: tuple[Judged, ...]) -> None:
         pairs = [(self.same.get(item.commit.id), item.commit.id) for item in commits]
         refs = self.recorded.repo.refs
@@ -161,6 +147,11 @@ class Replay:
         pairs += [(self.project.repo.resolve(ref), recorded) for ref, recorded in heads]
         equal = sum(ours == recorded for ours, recorded in pairs)
         self.console.say(f"{equal} of {len(pairs)} heads and attempts have the recorded ids")
+        if equal == len(pairs) and self.bench.device is None:
+            place = recording.find(self.source, self.project.repo.root)
+            self.console.say(
+                f"the recorded verdicts and claims belong to these ids: cutegen-git sync {place}"
+            )
         best = self.project.history().best(self.bench.here) if self.bench.device else None
         if best is not None:
             claims = self.project.claims(best.label, self.bench.here)
@@ -169,3 +160,15 @@ class Replay:
             "the recording ends here. `cutegen-git log` shows the evolution; to go on, name a model: "
             "`cutegen-git refine --model anthropic/…` (or openai/…, ollama/…, handoff)"
         )
+
+
+def _merges(project: Project) -> list[Merge]:
+    """The promotions on main, oldest first."""
+    line = project.repo.commits(project.repo.history(MAIN, first_parent=True))
+    return [Merge(raw.id, raw.parents[1], raw.at) for raw in reversed(line) if len(raw.parents) == 2]
+
+
+def _start(project: Project) -> str:
+    """The newest commit of main that is no promotion and has none before it."""
+    oldest_first = project.repo.commits(reversed(project.repo.history(MAIN, first_parent=True)))
+    return list(takewhile(lambda raw: len(raw.parents) < 2, oldest_first))[-1].id

@@ -29,6 +29,7 @@ from . import (
     prompt,
     refine,
     show,
+    report,
     sync,
     verify,
 )
@@ -76,6 +77,7 @@ def build_app() -> typer.Typer:
         verify,
         log,
         show,
+        report,
         sync,
         doctor,
         apply_reply,

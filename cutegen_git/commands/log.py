@@ -19,6 +19,9 @@ from cutegen_git.core.chart_text import visible
 from cutegen_git.hands.console import Console
 from cutegen_git.words.verdict import Outcome
 
+# A clone brings heads and tags and leaves these out.
+UNFETCHED = "attempts and verdicts not fetched: run `cutegen-git sync`"
+
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
@@ -47,7 +50,9 @@ def log(
             console.result("", row.record())
         return
     if not rows:
-        console.say(f"{project.task.name} has no attempt yet: run `cutegen-git refine {folder}`")
+        fetched = not project.repo.verdicts_missing()
+        hint = f"has no attempt yet: run `cutegen-git refine {folder}`" if fetched else UNFETCHED
+        console.say(f"{project.task.name}: {hint}")
         return
     rails = [""] * len(rows)
     if graph:
@@ -59,7 +64,7 @@ def log(
 
 def _remarks(console: Console, project: Project, rows: Sequence[Row]) -> None:
     if project.repo.verdicts_missing():
-        console.say("verdicts not fetched: run `cutegen-git sync`")
+        console.say(UNFETCHED)
     if any(not row.believed for row in rows):
         console.say("(claimed): by a runner that [runners] on main does not list; `verify` measures it here")
     if old := sum(not row.current for row in rows):

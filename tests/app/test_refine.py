@@ -190,3 +190,11 @@ def test_second_run_at_once_names_the_first_ones_pid(desk: Desk, task_folder: Pa
         )
     assert done.returncode == 128
     assert "pid" in done.stderr or "process" in done.stderr
+
+
+def test_task_is_made_under_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., int]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("new", "g", "--example", "gemm") == 0
+    assert run("log", "-C", "g") == 0

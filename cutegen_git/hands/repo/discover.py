@@ -104,6 +104,7 @@ def _check_version() -> None:
 def initialise(path: Path, *, object_format: str) -> tuple[Path, Git]:
     """A new, empty repository beside `path`, to be moved there when it is whole."""
     _check_version()
+    path = path.absolute()  # git runs in another folder than ours
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise RepoError(f"{path} exists already: choose another name, or remove it")
     path.parent.mkdir(parents=True, exist_ok=True)
