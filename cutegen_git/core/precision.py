@@ -62,6 +62,7 @@ MIN_EXPONENT: Mapping[str, int] = {
     "float64": -1022, "float32": -126, "float16": -14, "bfloat16": -126, "float8_e4m3fn": -6, "float8_e5m2": -14,
 }  # fmt: skip
 
+TORCH_OWN = ("eager", "cpu")  # the honest forms that are torch itself: only they show that a result is exact
 NAIVE_BLOCK = 1024  # the naive form sums in order within this many products, pairwise above
 WRONG_AT = 0.1  # an error this large, in units of the results' root mean square, is no rounding
 CORRECT_SHARE = 0.9  # of torch's share of correctly rounded 16-bit results
@@ -98,8 +99,7 @@ class Budget:
 def dot_budget(rule: Rule, honest: Mapping[str, Errors], naive: Errors) -> Budget:
     """From the errors of the honest forms by name; `naive` is the naive summation's."""
     known = [*honest.values(), naive]
-    # Exactness is what torch's own two results show; moved inputs are never exact.
-    torch_own = [errors for name, errors in honest.items() if name in ("eager", "cpu")]
+    torch_own = [errors for name, errors in honest.items() if name in TORCH_OWN]
     exact = rule.exact_if_honest_is and all(errors.peak == 0 for errors in torch_own)
     return Budget(
         rule.factor * max(errors.rms for errors in known),

@@ -8,7 +8,7 @@ from cutegen_git.core.precision import CORRECT_SHARE, MANTISSA_BITS, Method
 from cutegen_git.judge.dots import by_dot
 from cutegen_git.judge.places import mismatch_of
 from cutegen_git.judge.profiles import by_profile
-from cutegen_git.judge.standard import Finding, Inspection, Standard, chunks
+from cutegen_git.judge.standard import Finding, Inspection, Standard, chunks, share_of
 from cutegen_git.words.verdict import Outcome
 
 __all__ = ["Inspection", "Standard", "inspect"]
@@ -52,16 +52,16 @@ def _not_finite(got: torch.Tensor, strange: torch.Tensor, standard: Standard) ->
 
 def _by_share(got: torch.Tensor, standard: Standard, before: Inspection) -> Inspection:
     """16-bit outputs hide the arithmetic: the share that is correctly rounded shows it."""
-    if not standard.is_signed:
+    if not standard.share:
         return before
-    rounded = standard.want.to(got.dtype)
-    right = float((got == rounded).double().mean())
-    best = max((float((h == rounded).double().mean()) for h in standard.honest.values()), default=0.0)
-    if right >= CORRECT_SHARE * best:
+    right = share_of(got, standard.want)
+    if right >= CORRECT_SHARE * standard.share:
         return before
     note = (
-        f"{right:.3f} of the results are correctly rounded, {best:.3f} of torch's: sums need more precision"
+        f"{right:.3f} of the results are correctly rounded, {standard.share:.3f} of torch's: sums need more"
+        " precision"
     )
+    wrong = got != standard.want.to(got.dtype)
     return Inspection(
-        Finding(Outcome.PRECISION_DOWNGRADE, mismatch_of(got, got != rounded, standard, note)), before.used
+        Finding(Outcome.PRECISION_DOWNGRADE, mismatch_of(got, wrong, standard, note)), before.used
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import sqrt
 
 import torch
@@ -13,13 +13,19 @@ from cutegen_git.judge.standard import Finding, Inspection, Standard, chunks, ul
 
 
 def by_dot(got: torch.Tensor, standard: Standard) -> Inspection:
-    """Errors in units of the sum of absolute products, over all elements and at the worst."""
-    honest = {name: dot_errors(result, standard, slack_ulp=0.0) for name, result in standard.honest.items()}
-    budget = dot_budget(standard.rule, honest, standard.naive)
+    """Against the budget, over all elements and at the worst."""
+    budget = standard.budget
+    assert budget is not None
     found = dot_errors(got, standard, slack_ulp=0.0 if budget.exact else standard.rule.floor_ulp)
     if budget.allows(found):
         return Inspection(None, _used(found, budget))
     return Inspection(_refused_dot(got, standard, found, budget), _used(found, budget))
+
+
+def budget_of(standard: Standard, honest: Mapping[str, torch.Tensor], naive: Errors) -> Budget:
+    """What the honest forms' errors allow; `standard` needs want and scale only."""
+    errors = {name: dot_errors(result, standard, slack_ulp=0.0) for name, result in honest.items()}
+    return dot_budget(standard.rule, errors, naive)
 
 
 def _used(found: Errors, budget: Budget) -> float:

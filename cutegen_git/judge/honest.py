@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log, sqrt
 
 import torch
 
-from cutegen_git.core.precision import MANTISSA_BITS, NAIVE_BLOCK, RULES, Errors, Method, Rule
+from cutegen_git.core.precision import MANTISSA_BITS, NAIVE_BLOCK, RULES, TORCH_OWN, Errors, Method, Rule
+from cutegen_git.core.shapes import ITEM_BYTES
+from cutegen_git.judge.dots import budget_of
+from cutegen_git.judge.naive import Naive
+from cutegen_git.judge.profiles import profile_of
 from cutegen_git.judge.reference import Reference, Value
-from cutegen_git.judge.standard import Standard
+from cutegen_git.judge.standard import Standard, share_of
 from cutegen_git.words.task import Axes, Family, Task
 
 CPU_LIMIT = 1 << 22  # elements in and out: beyond, torch on the CPU takes too long
@@ -40,19 +44,18 @@ class Honesty:
         scales = self._scales(inputs, axes) if self.rule.method is Method.DOT else None
         naive = self._naive_errors(inputs, axes, kind, want[0]) if scales else Errors(0.0, 0.0)
         signed = all(map(has_zero_mean, floats(inputs).values()))
-        return tuple(
-            Standard(
+        made = []
+        for position, spec in enumerate(self.task.signature.outputs):
+            bare = Standard(
                 name=spec.name,
                 dtype=spec.dtype,
                 want=_exact(want[position], forms["eager"][position], spec.dtype),
-                honest={name: results[position] for name, results in forms.items()},
                 rule=self.rule,
                 scale=scales[position] if scales else None,
-                naive=naive,
-                is_signed=signed,
             )
-            for position, spec in enumerate(self.task.signature.outputs)
-        )
+            honest = {name: results[position] for name, results in forms.items()}
+            made.append(_allowing(bare, honest, naive, is_signed=signed))
+        return tuple(made)
 
     def _forms(self, inputs: Inputs, axes: Axes, *, is_large: bool) -> dict[str, tuple[torch.Tensor, ...]]:
         forms = {"eager": self.reference.run(dict(inputs), axes)}
@@ -61,6 +64,9 @@ class Honesty:
         if device.type != "cpu" and elements <= CPU_LIMIT:
             at_home = {n: v.cpu() if isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
             forms["cpu"] = tuple(result.to(device) for result in self.reference.run(at_home, axes))
+        if self.rule.method is Method.PROFILE:  # DOT simulates it, whatever the size
+            with Naive():
+                forms["naive"] = self.reference.run(dict(inputs), axes)
         draws = 0 if is_large and self.rule.method is Method.DOT else 1 if is_large else DRAWS
         for draw in range(draws):
             moved = {n: _moved(v, draw) if isinstance(v, torch.Tensor) else v for n, v in inputs.items()}
@@ -96,6 +102,20 @@ class Honesty:
         ones = {**inputs, **{n: torch.ones_like(v) for n, v in floats(inputs).items()}}
         top = max(float(result.to(torch.float64).abs().max()) for result in self.reference.run64(ones, axes))
         return min(max(1, round(top)), 1 << 24)
+
+
+def _allowing(
+    bare: Standard, honest: Mapping[str, torch.Tensor], naive: Errors, *, is_signed: bool
+) -> Standard:
+    """The standard with what the honest forms allow."""
+    if bare.dtype not in MANTISSA_BITS:
+        return bare
+    share = 0.0
+    if is_signed and ITEM_BYTES[bare.dtype] == 2:  # small errors say something of the arithmetic
+        share = max(share_of(honest[name], bare.want) for name in TORCH_OWN if name in honest)
+    if bare.scale is not None:
+        return replace(bare, share=share, budget=budget_of(bare, honest, naive))
+    return replace(bare, share=share, profile=profile_of(bare, honest))
 
 
 def naive_errors(data: list[torch.Tensor], length: int) -> Errors:

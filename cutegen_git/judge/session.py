@@ -16,12 +16,12 @@ from cutegen_git.judge.judgement import Judgement
 from cutegen_git.judge.judging import Judging
 from cutegen_git.judge.protocol import BrokenDevice, DeviceHandle
 from cutegen_git.judge.reference import Reference
-from cutegen_git.words.task import Role, Task
+from cutegen_git.words.task import Role, Task, Workload
 from cutegen_git.words.verdict import Outcome
 
 __all__ = ["Judgement", "Session"]
 
-RANK_KINDS = ("normal", "normal")  # two sets of inputs: contents change at the same pointers while timing
+RANK_SETS = 2
 TRIES = 2
 
 
@@ -65,16 +65,23 @@ class Session:
         Empty where the device cannot time. torch.OutOfMemoryError if they do not fit the device.
         """
         if not self._rank and self.device.facts.can_time:
-            self._rank = {
-                workload.label(): [
-                    make_case(
-                        Plan(workload, kind), self.reference, self.honesty, self.device.torch_device, seed + n
-                    )
-                    for n, kind in enumerate(RANK_KINDS)
-                ]
-                for workload in self.task.of_role(Role.RANK)
-            }
+            self._rank = {w.label(): self._sets(w, seed) for w in self.task.of_role(Role.RANK)}
         return self._rank
+
+    def _sets(self, workload: Workload, seed: int) -> list[Case]:
+        """Two sets of inputs, so that contents change at the same pointers while timing; one where memory is short."""
+        made: list[Case] = []
+        for number in range(RANK_SETS):
+            try:
+                plan, place = Plan(workload, "normal"), self.device.torch_device
+                made.append(make_case(plan, self.reference, self.honesty, place, seed + number))
+            except torch.OutOfMemoryError:
+                if not made:
+                    raise
+                self.say(
+                    f"memory holds one set of inputs for {workload.label()}: it is timed with that one alone"
+                )
+        return made
 
     def baseline(self) -> baselines.Baseline:
         """Tuned at the first kernel that passes its checks."""

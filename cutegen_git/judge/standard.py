@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 
 from cutegen_git.core.feedback.check import Mismatch
-from cutegen_git.core.precision import MANTISSA_BITS, MIN_EXPONENT, Errors, Rule
+from cutegen_git.core.precision import MANTISSA_BITS, MIN_EXPONENT, Budget, Rule
 from cutegen_git.judge.protocol import POISON
 from cutegen_git.words.verdict import Outcome
 
-CHUNK = (
-    1 << 25
-)  # elements looked at together: an output of gigabytes needs only a little memory beside itself
+# Elements looked at together: an output of gigabytes needs only a little memory beside itself.
+CHUNK = 1 << 25
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What one output is held against."""
+    """What one output is held against. Honest results are gone by now: what they allow is kept."""
 
     name: str
     dtype: str  # of the output, by its torch name
     want: torch.Tensor  # float64 reference for floats, the exact values for integers and bool (as uint8)
-    honest: Mapping[
-        str, torch.Tensor
-    ]  # results of honest forms: "eager" and "cpu" always among them where run
     rule: Rule
-    scale: torch.Tensor | None = None  # DOT: sum of the absolute products
-    naive: Errors = Errors(0.0, 0.0)  # DOT: errors of the naive form
-    is_signed: bool = (
-        True  # data with zero mean: only then do small errors say something about the arithmetic
+    scale: torch.Tensor | None = None  # DOT: sum of the absolute products behind each element
+    budget: Budget | None = None  # DOT
+    profile: torch.Tensor | None = None  # PROFILE: largest honest error by binade of the result
+    share: float = (
+        0.0  # 16-bit outputs: of torch's results that are correctly rounded; 0 where that says nothing
     )
 
 
@@ -68,6 +65,11 @@ def is_poison(tensor: torch.Tensor) -> torch.Tensor:
         return torch.zeros_like(tensor, dtype=torch.bool)
     value = int.from_bytes(POISON.to_bytes(2, "little") * (size // 2), "little", signed=True)
     return bits(tensor) == value
+
+
+def share_of(got: torch.Tensor, want: torch.Tensor) -> float:
+    """Of the elements, those that are the correctly rounded float64 result."""
+    return float((got == want.to(got.dtype)).double().mean())
 
 
 def ulp(want: torch.Tensor, dtype: str) -> torch.Tensor:
