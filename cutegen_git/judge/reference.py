@@ -11,14 +11,22 @@ from math import prod
 
 import torch
 
-from cutegen_git.core.shapes import ITEM_BYTES, shape_of
 from cutegen_git.core.taskfile_signature import format_item, usable_name
 from cutegen_git.judge.reference_data import KINDS, Doubled, exact_float32
+from cutegen_git.judge.reference_describe import (
+    at_sizes,
+    equal,
+    fits,
+    raised,
+    refuse_random,
+    scalar_of,
+    spec_of,
+)
 from cutegen_git.judge.reference_forms import Built, Form, Value, Values, form_of
 from cutegen_git.judge.reference_source import FILE, blamed, read
 from cutegen_git.judge.reference_trace import Trace, Watch, fakes
 from cutegen_git.words.errors import TaskError
-from cutegen_git.words.task import Axes, ScalarKind, ScalarSpec, Signature, Task, TensorSpec
+from cutegen_git.words.task import Axes, Signature, Task
 
 __all__ = ["Reference", "Trace", "Value", "load"]
 
@@ -109,7 +117,7 @@ class Reference:
     def run64(self, inputs: Values, axes: Axes | None = None) -> tuple[torch.Tensor, ...]:
         """The results with every float in float64, whatever types the reference names."""
         built = self._build(axes) if axes is not None else self._built_for(inputs)
-        held = {name: _raised(value) for name, value in inputs.items()}
+        held = {name: raised(value) for name, value in inputs.items()}
         before = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
@@ -130,7 +138,7 @@ class Reference:
         known = [dict(key) for key in reversed(self._built)]
         known += [dict(workload.axes) for workload in (self._task.workloads if self._task else ())]
         for axes in known:
-            if _fits(self.trace(axes).signature, inputs):
+            if fits(self.trace(axes).signature, inputs):
                 return self._build(axes)
         raise TaskError(f"{FILE}: the inputs have sizes of no known workload; pass the axes")
 
@@ -149,7 +157,7 @@ class Reference:
                 with watch:
                     result = built.call(values)
                 outputs = self._outputs(result, keep=True)
-            _refuse_random(watch.random)
+            refuse_random(watch.random)
             signature = self._describe(built, values, outputs, tuple(axes))
             size = sum(output.numel() * output.element_size() for output in outputs)
             self._traces[key] = Trace(signature, tuple(watch.ops), watch.peak_bytes, size)
@@ -159,14 +167,14 @@ class Reference:
         self, built: Built, values: Values, outputs: tuple[torch.Tensor, ...], axes: tuple[str, ...]
     ) -> Signature:
         inputs = tuple(
-            _spec(name, value, name in built.constants)
+            spec_of(name, value, name in built.constants)
             if isinstance(value, torch.Tensor)
-            else _scalar(name, value)
+            else scalar_of(name, value)
             for name, value in values.items()
         )
         names = self._output_names(len(outputs), {*values, *axes})
         described = tuple(
-            replace(_spec(n, o, False), layout="row") for n, o in zip(names, outputs, strict=True)
+            replace(spec_of(n, o, False), layout="row") for n, o in zip(names, outputs, strict=True)
         )
         for item in (*inputs, *described):
             if not usable_name(item.name):
@@ -198,7 +206,7 @@ class Reference:
     def check_signature(self, signature: Signature, axes: Axes) -> None:
         """TaskError where a signature stated for the task is not what the reference does at these sizes."""
         found = self.signature(axes)
-        stated = [format_item(_at(item, axes)) for item in (*signature.inputs, *signature.outputs)]
+        stated = [format_item(at_sizes(item, axes)) for item in (*signature.inputs, *signature.outputs)]
         actual = [format_item(item) for item in (*found.inputs, *found.outputs)]
         for said, seen in zip(stated, actual, strict=False):
             if said != seen:
@@ -210,69 +218,13 @@ class Reference:
         """TaskError where two runs with equal inputs differ, or one seed gives two sets of inputs."""
         first, again = (self.inputs(axes, seed=3, device=device) for _ in range(2))
         for name, value in first.items():
-            if not _equal(value, again[name]):
+            if not equal(value, again[name]):
                 raise TaskError(
                     f"{FILE} is nondeterministic: input {name} differs between two calls with one seed"
                 )
         names = [spec.name for spec in self.signature(axes).outputs]
         for name, one, two in zip(names, self.run(first, axes), self.run(first, axes), strict=True):
-            if not _equal(one, two):
+            if not equal(one, two):
                 raise TaskError(
                     f"{FILE} is nondeterministic: {name} differs between two runs with equal inputs"
                 )
-
-
-def _raised(value: Value) -> Value:
-    """A copy, in float64 where it is a float."""
-    if isinstance(value, torch.Tensor):
-        return value.to(torch.float64, copy=True) if value.is_floating_point() else value.clone()
-    return value
-
-
-def _fits(signature: Signature, inputs: Values) -> bool:
-    shapes = {spec.name: shape_of(spec, {}) for spec in signature.tensors()}
-    return {item.name for item in signature.inputs} == set(inputs) and all(
-        isinstance(value, torch.Tensor) and tuple(value.shape) == shapes[name]
-        for name, value in inputs.items()
-        if name in shapes
-    )
-
-
-def _refuse_random(name: str | None) -> None:
-    if name is None:
-        return
-    if "dropout" in name or "bernoulli" in name or "attention" in name:
-        raise TaskError(
-            f"{FILE} uses dropout in training mode, so no two runs agree; set its p to 0, or call self.eval() in"
-            " Model.__init__"
-        )
-    raise TaskError(f"{FILE} draws random numbers while it computes ({name}); make them an input")
-
-
-def _spec(name: str, tensor: torch.Tensor, constant: bool) -> TensorSpec:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    if dtype not in ITEM_BYTES:
-        raise TaskError(
-            f"{FILE}: {name} is {dtype}, which kernels cannot take; known are {', '.join(ITEM_BYTES)}"
-        )
-    is_col = tensor.ndim >= 2 and not tensor.is_contiguous() and tensor.mT.is_contiguous()
-    return TensorSpec(name, dtype, tuple(map(str, tensor.shape)), constant, "col" if is_col else "row")
-
-
-def _scalar(name: str, value: float | int | bool) -> ScalarSpec:
-    kind = ScalarKind.BOOL if isinstance(value, bool) else ScalarKind.INT if isinstance(value, int) else None
-    return ScalarSpec(name, kind or ScalarKind.FLOAT)
-
-
-def _at(item: TensorSpec | ScalarSpec, axes: Axes) -> TensorSpec | ScalarSpec:
-    if isinstance(item, ScalarSpec):
-        return item
-    return replace(item, shape=tuple(map(str, shape_of(item, axes))))
-
-
-def _equal(one: Value, two: Value) -> bool:
-    if isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor):
-        both = one.is_floating_point() and two.is_floating_point()
-        same = one.shape == two.shape and one.dtype == two.dtype
-        return same and bool((torch.isclose(one, two, 0, 0, equal_nan=True) if both else one == two).all())
-    return bool(one == two)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Protocol
@@ -12,8 +11,17 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from cutegen_git.core.taskfile_signature import usable_name
 from cutegen_git.judge.reference_data import Steered, seeded, unsettle
+from cutegen_git.judge.reference_models import (
+    arguments,
+    init_arguments,
+    is_buffer,
+    may_vary,
+    register_plain_tensors,
+    unique,
+    weight_names,
+    weights,
+)
 from cutegen_git.judge.reference_source import FILE, Source, blamed
 from cutegen_git.words.errors import TaskError
 from cutegen_git.words.task import Axes
@@ -112,9 +120,9 @@ class _ModelBuilt:
         self.module = module
         self.model = self._new_model(0, "cpu")
         self.arguments: dict[str, str] = {}  # forward's own name -> input name
-        for name in _arguments(self.model):
-            self.arguments[name] = _unique(name, {*axes, *self.arguments.values()})
-        self.names = _weight_names(self.model, {*self.arguments.values(), *axes})
+        for name in arguments(self.model):
+            self.arguments[name] = unique(name, {*axes, *self.arguments.values()})
+        self.names = weight_names(self.model, {*self.arguments.values(), *axes})
         self.constants = frozenset(self.names.values())
 
     def _new_model(self, seed: int, device: str) -> nn.Module:
@@ -129,11 +137,11 @@ class _ModelBuilt:
     def _made(self, seed: int, device: str) -> nn.Module:
         with seeded(seed, device), torch.device(device), blamed("Model cannot be made"):
             init = self.module.get_init_inputs() if hasattr(self.module, "get_init_inputs") else []
-            positional, named = _init_arguments(init)
+            positional, named = init_arguments(init)
             model = self.module.Model(*positional, **named)
         if not isinstance(model, nn.Module):
             raise TaskError(f"{FILE}: Model is not a torch.nn.Module")
-        _register_plain_tensors(model)
+        register_plain_tensors(model)
         return model
 
     def inputs(self, kind: str, seed: int, device: str, *, signed: bool) -> dict[str, Value]:
@@ -148,10 +156,10 @@ class _ModelBuilt:
         }
         model = self._new_model(seed, device)
         with seeded(seed + 1, device):
-            for path, tensor in _weights(model):
+            for path, tensor in weights(model):
                 if path in self.names:
                     plain = tensor.detach().to(device)
-                    values[self.names[path]] = unsettle(path, plain) if _may_vary(model, path) else plain
+                    values[self.names[path]] = unsettle(path, plain) if may_vary(model, path) else plain
         return values
 
     def _argument_names(self, count: int) -> list[str]:
@@ -163,104 +171,35 @@ class _ModelBuilt:
         return names[:count]
 
     def call(self, values: Values) -> object:
-        weights = self._weights_from(values)
-        arguments = [value for name, value in values.items() if name not in self.constants]
+        held = self._weights_from(values)
+        given = [values[name] for name in self.arguments.values() if name in values]
         with blamed("Model.forward fails"):
-            return torch.func.functional_call(self.model, weights, tuple(arguments))
+            return torch.func.functional_call(self.model, held, tuple(given))
 
     def _weights_from(self, values: Values) -> dict[str, torch.Tensor]:
         """Every parameter and buffer: from `values`, else a copy of the model's own, so that none is changed."""
         tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
         floats = [value.dtype for value in tensors if value.is_floating_point()]
         double = bool(floats) and all(dtype is torch.float64 for dtype in floats)
-        weights: dict[str, torch.Tensor] = {}
-        for path, own in _weights(self.model):
+        held: dict[str, torch.Tensor] = {}
+        for path, own in weights(self.model):
             given = values.get(self.names.get(path, ""))
             tensor = given if isinstance(given, torch.Tensor) else own.detach()
             if given is None and tensors:
                 tensor = tensor.to(tensors[0].device)
             if double and tensor.is_floating_point():
                 tensor = tensor.double()
-            weights[path] = tensor.clone() if _is_buffer(self.model, path) else tensor
-        return weights
+            held[path] = tensor.clone() if is_buffer(self.model, path) else tensor
+        return held
 
     def torch_form(self, values: Values) -> tuple[Callable[..., object], dict[str, Value]]:
         model = copy.deepcopy(self.model)
-        weights = self._weights_from(values)
+        held = self._weights_from(values)
         model.to(
             next((v.device for v in values.values() if isinstance(v, torch.Tensor)), torch.device("cpu"))
         )
-        model.load_state_dict(weights, strict=False, assign=True)
-        given = [value for name, value in values.items() if name not in self.constants]
-        return model, dict(zip(self.arguments, given, strict=False))
-
-
-def _init_arguments(init: object) -> tuple[list[object], dict[str, object]]:
-    """KernelBench gives a list; some files give [args, kwargs]."""
-    if not isinstance(init, (list, tuple)):
-        raise TaskError(f"{FILE}: get_init_inputs() must return a list, not {type(init).__name__}")
-    if len(init) == 2 and isinstance(init[0], list) and isinstance(init[1], dict):
-        return list(init[0]), dict(init[1])
-    return list(init), {}
-
-
-def _arguments(model: nn.Module) -> list[str]:
-    """Names of forward's positional parameters, as they may stand in C++."""
-    names: list[str] = []
-    for name, parameter in inspect.signature(model.forward).parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            names += [f"{name}{nth}" for nth in range(16)]
-        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-            names.append(name)
-    return names
-
-
-def _weights(model: nn.Module) -> list[tuple[str, torch.Tensor]]:
-    return [*model.named_parameters(), *model.named_buffers()]
-
-
-def _is_buffer(model: nn.Module, path: str) -> bool:
-    owner, _, name = path.rpartition(".")
-    return name in model.get_submodule(owner)._buffers
-
-
-def _may_vary(model: nn.Module, path: str) -> bool:
-    """A buffer is what the file says (a mask, a table), but for the running figures of a norm."""
-    return not _is_buffer(model, path) or path.endswith(("running_mean", "running_var"))
-
-
-def _weight_names(model: nn.Module, taken: set[str]) -> dict[str, str]:
-    """Path -> input name of every weight that the forward reads."""
-    names: dict[str, str] = {}
-    used = set(taken)
-    for path, _ in _weights(model):
-        owner, _, leaf = path.rpartition(".")
-        module = model.get_submodule(owner)
-        counts = leaf == "num_batches_tracked"
-        only_written = leaf in ("running_mean", "running_var") and module.training
-        if counts or only_written:
-            continue
-        names[path] = _unique(path.replace(".", "_"), used)
-        used.add(names[path])
-    return names
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    name = name.strip("_") or "x"
-    while "__" in name:
-        name = name.replace("__", "_")
-    while name in taken or not usable_name(name):
-        name = f"{name}_in" if usable_name(f"{name}_in") else f"x_{name}"
-    return name
-
-
-def _register_plain_tensors(model: nn.Module) -> None:
-    """Tensors kept as plain attributes become buffers: a kernel needs them as inputs, and they must move along."""
-    for module in model.modules():
-        for name, value in list(vars(module).items()):
-            if isinstance(value, torch.Tensor):
-                delattr(module, name)
-                module.register_buffer(name, value)
+        model.load_state_dict(held, strict=False, assign=True)
+        return model, {own: values[name] for own, name in self.arguments.items() if name in values}
 
 
 def as_value(name: str, value: object, device: str) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,9 @@ def fakes() -> Iterator[FakeTensorMode]:
         True,
     )  # it prints a traceback for sizes that do not fit; ours is one line
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
-            yield mode
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the user's own file, once a probe
+            with FakeTensorMode(allow_non_fake_inputs=True) as mode, torch.no_grad():
+                yield mode
     finally:
         log.disabled = before

@@ -49,7 +49,7 @@ def native(tmp_path: Path, text: str, *more: str) -> tuple[int, Path]:
 
 def test_example_becomes_a_clean_repository_with_one_commit(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "g"
-    assert run(["new", str(folder), "--example", "gemm", "-q"]) == 0
+    assert run(["new", str(folder), "--example", "gemm", "--device", "rtx4090", "-q"]) == 0
     assert git(folder, "status", "--porcelain") == ""
     assert git(folder, "rev-list", "--all", "--count") == "1"
     assert git(folder, "symbolic-ref", "HEAD") == "refs/heads/main"
@@ -73,7 +73,7 @@ def test_example_becomes_a_clean_repository_with_one_commit(tmp_path: Path) -> N
 
 
 def test_check_sizes_are_small_odd_and_no_multiples_of_a_tile(tmp_path: Path) -> None:
-    assert run(["new", str(tmp_path / "g"), "--example", "gemm", "-q"]) == 0
+    assert run(["new", str(tmp_path / "g"), "--example", "gemm", "--device", "rtx4090", "-q"]) == 0
     checks = [workload.axes for workload in task_of(tmp_path / "g").of_role(Role.CHECK)]
     assert len(checks) >= 4
     assert all(size % 8 for axes in checks for size in axes.values())
@@ -94,7 +94,7 @@ def test_facts_are_printed_as_json(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_what_comes_next_is_said_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["new", str(tmp_path / "g"), "--example", "gemm"]) == 0
+    assert run(["new", str(tmp_path / "g"), "--example", "gemm", "--device", "rtx4090"]) == 0
     said = capsys.readouterr()
     assert f"next: cutegen-git refine {tmp_path / 'g'}" in said.err.replace("\n", "")
     assert "family      matmul (guessed; --family overrides)" in said.out
@@ -275,7 +275,7 @@ def test_user_settings_of_git_do_no_harm(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "gitconfig").write_text(config)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    assert run(["new", str(tmp_path / "g"), "--example", "gemm", "-q"]) == 0
+    assert run(["new", str(tmp_path / "g"), "--example", "gemm", "--device", "rtx4090", "-q"]) == 0
     assert b"\r" not in (tmp_path / "g/task.toml").read_bytes()
 
 

@@ -168,6 +168,16 @@ def test_torch_form_gives_the_same_result() -> None:
         assert torch.equal(torch.as_tensor(result), ref.run(values)[0])
 
 
+def test_order_of_the_inputs_does_not_matter() -> None:
+    ref = load((Path(__file__).parent / "kernelbench/matmul_transposed.py").read_bytes())
+    axes = {"M": 4, "N": 4, "K": 4}
+    values = ref.inputs(axes, seed=1)
+    turned = dict(reversed(values.items()))
+    assert torch.equal(ref.run(turned, axes)[0], ref.run(values, axes)[0])
+    form, arguments = ref.torch_form(turned, axes)
+    assert torch.equal(torch.as_tensor(form(**arguments)), ref.run(values, axes)[0])
+
+
 def test_sizes_are_told_from_the_inputs() -> None:
     gemm = load(GEMM)
     small, large = gemm.inputs(SIZES, seed=1), gemm.inputs({"M": 2, "N": 3, "K": 4}, seed=1)
