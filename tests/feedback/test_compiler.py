@@ -164,6 +164,11 @@ def test_cute_types_are_written_short(text: str, short: str) -> None:
     assert shorten(text) == short
 
 
+def test_types_nested_without_end_do_not_break_the_report() -> None:
+    text = 'k.cu(1): error: class "' + "cute::tuple<" * 5000 + '" has no member "x"'
+    assert len(explain(text, exit_code=1).feedback) <= LIMIT
+
+
 @pytest.mark.parametrize(
     ("mangled", "name"),
     [

@@ -169,6 +169,18 @@ def test_any_mixture_of_formats_gives_a_patch_or_a_refusal(pieces: list[str]) ->
     checked("".join(pieces).encode("utf-8", "surrogateescape"), TREE)
 
 
+@pytest.mark.parametrize(
+    "piece",
+    ["```\n", "```diff\n", "@@\n", "+x\n", "-x\n", " x\n", "</think>\n", "> ```\n", "<<<<<<< SEARCH\n", "--- a/k.cu\n+++ b/k.cu\n",
+     "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "@@ @@\n-nothing\n+x\n", "*** Begin Patch\n", "diff --git a/x b/x\n", " ", "(", ".", "-", "`"],
+)  # fmt: skip
+def test_repetition_without_end_costs_little(piece: str) -> None:
+    for head in ("", HEAD, HEAD + "@@ @@\n"):
+        start = time.process_time()
+        checked((head + piece * 4000).encode(), TREE)
+        assert time.process_time() - start < 2
+
+
 @pytest.mark.slow
 def test_ten_thousand_mutated_replies_are_safe_and_fast() -> None:
     """No crash, nothing outside kernel/, and none takes more than 100 ms on a file of 3,000 lines."""

@@ -20,6 +20,13 @@ class _Type:
 
 def shorten(text: str) -> str:
     """`text` with every CuTe type in it in short form; other text as it is."""
+    try:
+        return _shortened(text)
+    except RecursionError:  # hundreds of nested templates: nothing that a reader could use anyway
+        return text
+
+
+def _shortened(text: str) -> str:
     out, at = [], 0
     for match in re.finditer(r"(?:cute|cutlass)::[\w:]+", text):
         if match.start() < at:

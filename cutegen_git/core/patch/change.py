@@ -21,7 +21,7 @@ def prepared(task: Task, path: str, change: FileChange) -> tuple[list[Hunk], lis
     hunks: list[Hunk] = list(change.hunks)
     if repair.is_escaped(hunks, "\n".join(document.texts)):
         hunks = [repair.unescaped(hunk) for hunk in hunks]
-    index = Index(document.texts)
+    index = task.index(path)
     out: list[Hunk] = []
     failures: list[Failure] = []
     for hunk in hunks:
@@ -70,30 +70,30 @@ def lay_in(task: Task, path: str, hunks: list[Hunk]) -> None:
     if is_rewrite(document, hunks):
         rewrite(task, path, [item.text for item in hunks[0].items])
         return
-    new = merged(task, path, document, hunks)
+    new = merged(task, path, hunks)
     if new is not None:
         task.put(path, encode(join(new)))
 
 
-def merged(task: Task, path: str, document: Doc, hunks: list[Hunk]) -> Doc | None:
+def merged(task: Task, path: str, hunks: list[Hunk]) -> Doc | None:
     """The file with the hunks in it; None after noting the failures."""
-    outcome = merge(document, hunks)
+    outcome = merge(task.doc(path), hunks, task.index(path))
     task.applied_before += sum(misfit.already for misfit in outcome.misfits)
     if outcome.doc is None:
-        task.failures += _explained(task, path, document, hunks, outcome)
+        task.failures += _explained(task, path, hunks, outcome)
     return outcome.doc
 
 
-def _explained(
-    task: Task, path: str, document: Doc, hunks: Sequence[Hunk], outcome: Outcome
-) -> list[Failure]:
-    index = Index(document.texts)
+def _explained(task: Task, path: str, hunks: Sequence[Hunk], outcome: Outcome) -> list[Failure]:
+    lines = task.doc(path).texts
     out = [explain.clash(path, pair) for pair in outcome.clashes]
+    numbers = {id(hunk): n for n, hunk in enumerate(hunks, 1)}
     for misfit in outcome.misfits:
         if misfit.already:
             continue
-        number = next((n for n, hunk in enumerate(hunks, 1) if hunk is misfit.hunk), 1)
-        failure = explain.misfit(path, document.texts, index, misfit, number)
+        number = numbers.get(id(misfit.hunk), 1)
+        brief = len(task.failures) + len(out) >= explain.HUNKS
+        failure = explain.misfit(path, lines, misfit, number, brief=brief)
         if (misfit.hunk.block, misfit.hunk.items[-1:]) in task.open_ends:
             failure = replace(failure, problem=PatchProblem.TRUNCATED)
         out.append(failure)
@@ -166,7 +166,7 @@ def delete(task: Task, path: str, change: FileChange) -> None:
     hunks, failures = prepared(task, path, change)
     task.failures += failures
     if hunks:
-        left = merged(task, path, task.doc(path), hunks)
+        left = merged(task, path, hunks)
         if left is None:
             return
         if any(text.strip() for text in left.texts):
@@ -185,7 +185,7 @@ def move(task: Task, path: str, change: FileChange) -> None:
     hunks, failures = prepared(task, path, change)
     task.failures += failures
     if hunks:
-        new = merged(task, path, task.doc(path), hunks)
+        new = merged(task, path, hunks)
         text = encode(join(new)) if new is not None else None
     if change.rename:
         task.put(path, None)

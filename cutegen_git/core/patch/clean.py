@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})\s*([^`]*)$")
+FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})([^`]{0,500})$")
 _THINK = r"think|thinking|thought|reasoning|scratchpad|analysis|reflection"
 _OPEN_THINK = re.compile(rf"^\s*<({_THINK})>", re.IGNORECASE)
 _CLOSE_THINK = re.compile(rf"</({_THINK})>", re.IGNORECASE)
@@ -28,15 +28,16 @@ def without_thinking(lines: list[str]) -> tuple[list[str], bool]:
     """The lines with <think> blocks blanked, and whether the last one was never closed."""
     out = list(lines)
     opened: int | None = None
+    done = 0  # lines before this one are settled
     for n, line in enumerate(lines):
         if opened is None and _OPEN_THINK.match(line):
             opened = n
         close = None if line[:1] in ("+", "-") else _last(_CLOSE_THINK, line)
         if close is None:
             continue
-        start = 0 if opened is None else opened
-        for k in range(start, n):
-            out[k] = ""
+        start = done if opened is None else opened
+        out[start:n] = [""] * (n - start)
+        done = n + 1
         out[n] = line[close.end() :].lstrip() if line[close.end() :].strip() else ""
         opened = None
     if opened is not None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from cutegen_git.words.errors import PatchError, PatchProblem
 
-from .index import Index
 from .place import Misfit
 from .records import Edit, Failure, Hunk
 from .repair import LEVELS, SPACED
 
 _SHOWN = 14  # lines of code quoted for one hunk
-_HUNKS = 6  # hunks explained; the rest is counted
+HUNKS = 6  # hunks explained; the rest is counted
 
 ADVICE = {
     PatchProblem.NO_DIFF: "Send one unified diff in a ```diff fence, with --- a/… and +++ b/… lines and @@ hunks.",
@@ -35,11 +35,11 @@ def error(failures: Sequence[Failure]) -> PatchError:
     first = failures[0]
     many = len(failures)
     lines = [f"The reply was not applied ({first.problem.value}); no file was changed."]
-    for failure in failures[:_HUNKS]:
+    for failure in failures[:HUNKS]:
         name = f"[{failure.problem.value}] " if many > 1 else ""
         lines += ["", name + failure.text]
-    if many > _HUNKS:
-        lines += ["", f"… and {many - _HUNKS} more."]
+    if many > HUNKS:
+        lines += ["", f"… and {many - HUNKS} more."]
     advice = [ADVICE[problem] for problem in dict.fromkeys(f.problem for f in failures) if problem in ADVICE]
     if advice:
         lines += ["", " ".join(advice)]
@@ -52,18 +52,16 @@ def title(path: str, hunk: Hunk, number: int) -> str:
     return f"{path}, hunk {number}{header}"
 
 
-def misfit(path: str, lines: Sequence[str], index: Index, found: Misfit, number: int) -> Failure:
-    """A hunk without a place."""
+def misfit(path: str, lines: Sequence[str], found: Misfit, number: int, *, brief: bool = False) -> Failure:
+    """A hunk without a place; `brief` leaves out the search for the nearest one."""
     name = title(path, found.hunk, number)
-    if found.already:
-        text = f"{name}: the file holds the result of this hunk already (or - and + are swapped)."
-        return Failure(PatchProblem.REVERSED_OR_ALREADY_APPLIED, path, text, found.hunk)
     if found.problem is PatchProblem.AMBIGUOUS_CONTEXT:
-        return Failure(found.problem, path, f"{name}: {_ambiguous(lines, found)}", found.hunk)
-    if found.problem is PatchProblem.NO_CONTEXT:
+        text = f"{name}: {_ambiguous(lines, found)}"
+    elif found.problem is PatchProblem.NO_CONTEXT:
         text = f"{name} has only added lines and nothing says where they go."
-        return Failure(found.problem, path, text, found.hunk)
-    return Failure(found.problem, path, f"{name}: {_nearest(lines, index, found.hunk)}", found.hunk)
+    else:
+        text = f"{name}: " + ("does not fit." if brief else _nearest(lines, found.hunk))
+    return Failure(found.problem, path, text, found.hunk)
 
 
 def _ambiguous(lines: Sequence[str], found: Misfit) -> str:
@@ -81,7 +79,7 @@ def _section(lines: Sequence[str], at: int) -> str:
     return ""
 
 
-def _nearest(lines: Sequence[str], index: Index, hunk: Hunk) -> str:
+def _nearest(lines: Sequence[str], hunk: Hunk) -> str:
     olds = [item.text for item in hunk.olds()]
     start = nearest(lines, hunk)
     if start is None:
@@ -112,8 +110,6 @@ def nearest(lines: Sequence[str], hunk: Hunk) -> int | None:
 
 def _differences(olds: Sequence[str], found: Sequence[str]) -> list[str]:
     """The lines that differ, with one equal line around them."""
-    from difflib import SequenceMatcher
-
     out: list[str] = []
     matcher = SequenceMatcher(None, [o.rstrip() for o in olds], [f.rstrip() for f in found], autojunk=False)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():

@@ -98,7 +98,7 @@ def _envelope_hunks(body: Sequence[str], number: int) -> list[Hunk]:
 
 def exported(lines: Sequence[str]) -> set[str]:
     """The names of the functions with C linkage."""
-    return set(re.findall(r'extern\s+"C"[^;{(]*?\b(\w+)\s*\(', "\n".join(lines)))
+    return set(re.findall(r'extern\s+"C"[^;{(]{0,300}?\b(\w+)\s*\(', "\n".join(lines)))
 
 
 def looks_whole(new: Sequence[str], old: Sequence[str]) -> bool:

@@ -11,6 +11,8 @@ from .place import Misfit, Place, locate
 from .records import Edit, Hunk, Item
 from .text import Doc, as_latin1
 
+_MANY = 40  # hunks from which only those that did not fit are tried in turn, after all others
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -59,9 +61,8 @@ def _same(old: Item, new: Item) -> bool:
     return old.text == new.text and old.no_newline == new.no_newline
 
 
-def merge(document: Doc, hunks: Sequence[Hunk]) -> Outcome:
+def merge(document: Doc, hunks: Sequence[Hunk], index: Index) -> Outcome:
     """The file with all hunks in it. First all against the original, then one after the other."""
-    index = Index(document.texts)
     results = _all_twins(index, [locate(index, hunk) for hunk in hunks])
     places = [result for result in results if isinstance(result, Place)]
     misfits = tuple(result for result in results if isinstance(result, Misfit))
@@ -73,7 +74,9 @@ def merge(document: Doc, hunks: Sequence[Hunk]) -> Outcome:
     if not [one for one in misfits if not one.already]:
         return Outcome(rebuild(document, edits), misfits, levels=levels)
     if places and len(hunks) > 1:
-        one_by_one = _in_turn(document, hunks)
+        many = len(hunks) > _MANY
+        start = rebuild(document, edits) if many else document
+        one_by_one = _in_turn(start, [misfit.hunk for misfit in misfits] if many else hunks)
         if one_by_one is not None:
             return Outcome(one_by_one, levels=levels)
     return Outcome(None, misfits, levels=levels)

@@ -19,6 +19,7 @@ _ESCAPE = re.compile(r"\\([0-7]{3}|[abfnrtv\"\\])")
 _CONTROL = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, '"': 34, "\\": 92}
 _SAFE_NEW = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _PREFIXES = ("a/", "b/", "i/", "w/", "c/", "o/", "old/", "new/", "./")
+_LONGEST = 500  # characters of a line that may still be, or hold, a file name
 _NAME = re.compile(r"[\w.+~/\\:-]+\.[A-Za-z]\w*$")
 
 
@@ -38,7 +39,7 @@ def unquote(name: str) -> str:
 
 def header_name(text: str) -> str:
     """The name after "--- " or "+++ ": without time stamps, quotes, or the blanks that follow."""
-    text = text.split("\t", 1)[0].strip()
+    text = text.split("\t", 1)[0].strip()[:_LONGEST]
     if len(text) > 1 and text[0] == '"' and text[-1] == '"':
         return unquote(text[1:-1])
     text = _STAMP.sub("", text).strip().strip("`*'\"")
@@ -53,6 +54,8 @@ def looks_like_name(text: str) -> bool:
 
 def lone_name(line: str) -> str:
     """The file name that a line of prose consists of, or ""."""
+    if len(line) > _LONGEST:
+        return ""
     text = re.sub(r"^(#+|[-*]|\d+\.|>|//+|/\*)\s+", "", line.strip())
     text = re.sub(r"\s*\*/$", "", text)
     text = re.sub(r"(?i)^\**(new |updated |full |complete )?(file( ?name)?|path)\**:\**\s*", "", text)
@@ -62,7 +65,7 @@ def lone_name(line: str) -> str:
 
 def mentioned(line: str) -> list[str]:
     """File names in a line of prose."""
-    return [word for word in re.findall(r"[\w./+-]+", line) if _NAME.fullmatch(word.rstrip("."))]
+    return [word for word in re.findall(r"[\w./+-]+", line[:_LONGEST]) if _NAME.fullmatch(word.rstrip("."))]
 
 
 def is_allowed(path: str, allowed: Sequence[str]) -> bool:

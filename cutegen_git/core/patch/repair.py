@@ -32,8 +32,9 @@ _ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});"
 _BARE_AMP = re.compile(r"&(?!(lt|gt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});)")
 _GUTTER = re.compile(r"^\s*(\d+)(?:\s?[|│┃:]\s?|\t|→)")
 _EMPTY_GUTTER = re.compile(r"^\s*[|│┃]\s?")
-_DOTS = re.compile(r"^\s*(//+|/\*+|#|--)?\s*[\[({<]?\s*(\.\.\.+|…+)\s*[\])}>]?\s*(\*/)?\s*$")
-_COMMENT = re.compile(r"^\s*(?://+|/\*+|#(?!\w))\s*(.*?)\s*(?:\*/)?\s*$")
+_DOTS = re.compile(r"^(?:(?://+|/\*+|#|--) ?)?[\[({<]? ?(?:\.{3,}|…+) ?[\])}>]?(?: ?\*/)?$")
+_COMMENT = re.compile(r"^(?://+|/\*+|#(?!\w))(.*?)(?:\*/)?$")
+_LONGEST_NOTE = 300  # characters; a longer line is code or text, no note that something is left out
 _LEFT_OUT = re.compile(
     r"\b(rest|remaining|remainder|unchanged|existing|same|omitted|previous|as before|original|other|stays?|keep|kept|"
     r"continues?|similar|likewise|truncated|elided|snip|skipped?|code|implementation|body|kernel|here|above|below)\b",
@@ -59,22 +60,24 @@ SPACED = 3  # at this level, blanks were needed
 
 def is_elision(text: str) -> bool:
     """Is this kept line only dots that stand for lines left out?"""
-    return bool(_DOTS.match(text))
+    text = text.strip()
+    return len(text) <= _LONGEST_NOTE and bool(_DOTS.match(text))
 
 
 def stands_for_code(text: str) -> bool:
     """Is this added line a note that code was left out ("// ... rest stays the same ...")?"""
-    if _DOTS.match(text):
+    text = text.strip()
+    if is_elision(text):
         return True
-    comment = _COMMENT.match(text)
+    comment = _COMMENT.match(text) if len(text) <= _LONGEST_NOTE else None
     if not comment:
         return False
-    words = comment.group(1)
+    words = comment.group(1).strip()
     if _PHRASE.match(words):
         return True
-    dots = re.match(r"^\W*(\.\.\.|…)|(\.\.\.|…)\W*$", words)
-    dotted = bool(dots) and (words.startswith(("...", "…", "(...", "[...")) or len(words.split()) <= 6)
-    return dotted and bool(_LEFT_OUT.search(words))
+    begins = words.startswith(("...", "…", "(...", "[..."))
+    ends = words.rstrip(" .…)]") != words.rstrip(" )]") and len(words.split()) <= 6
+    return (begins or (ends and bool(re.search(r"(\.{3}|…)\W*$", words)))) and bool(_LEFT_OUT.search(words))
 
 
 def without_gutter(hunk: Hunk) -> Hunk | None:

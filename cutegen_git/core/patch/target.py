@@ -123,4 +123,4 @@ def _unnamed(task: Task, change: FileChange) -> str | None:
 
 def _fits(task: Task, path: str, change: FileChange) -> bool:
     hunks, _ = prepared(task, path, change)
-    return merge(task.doc(path), hunks).doc is not None
+    return merge(task.doc(path), hunks, task.index(path)).doc is not None

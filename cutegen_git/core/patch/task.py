@@ -9,6 +9,7 @@ from cutegen_git.words.errors import PatchProblem
 
 from . import explain, names
 from .find import Found
+from .index import Index
 from .records import Failure, Hunk, Item
 from .text import Doc, decode, doc
 
@@ -25,6 +26,8 @@ class Task:
     result: dict[str, bytes | None] = field(default_factory=dict)  # new texts; None: deleted
     hunks: dict[str, list[Hunk]] = field(default_factory=dict)  # by file, in the order of the reply
     applied_before: int = 0  # hunks whose result was there already
+    docs: dict[str, Doc] = field(default_factory=dict)
+    indexes: dict[str, Index] = field(default_factory=dict)
     open_ends: set[tuple[int, tuple[Item, ...]]] = field(default_factory=set)  # where the reply stopped
 
     def fail(self, problem: PatchProblem, text: str, path: str = "") -> None:
@@ -46,7 +49,16 @@ class Task:
         return names.known(name, self.files, self.allowed)
 
     def doc(self, path: str) -> Doc:
-        return doc(decode(self.files.get(path, b"")))
+        """The file as it was, as lines."""
+        if path not in self.docs:
+            self.docs[path] = doc(decode(self.files.get(path, b"")))
+        return self.docs[path]
+
+    def index(self, path: str) -> Index:
+        """The file as it was, prepared for looking up lines."""
+        if path not in self.indexes:
+            self.indexes[path] = Index(self.doc(path).texts)
+        return self.indexes[path]
 
     def put(self, path: str, content: bytes | None) -> None:
         """Notes the new text of a file; two different ones contradict each other."""

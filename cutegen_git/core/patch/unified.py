@@ -102,7 +102,7 @@ def _next(section: _Section, done: list[FileChange]) -> _Section:
 
 
 def _git_names(line: str) -> tuple[str, str] | None:
-    match = _NAMES.match(line)
+    match = _NAMES.match(line[:2000])
     if not match:
         return None
     a, b, c, d = match.groups()
