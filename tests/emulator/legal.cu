@@ -221,6 +221,20 @@ __global__ void one_warp_extra(const float* x, float* y) {
   }
 }
 
+// One atomic for all lanes of a branch, found by activemask.
+__global__ void aggregated(const float* x, float* y, unsigned* count) {
+  if (threadIdx.x == 0) *count = 0;
+  __syncthreads();
+  if (x[threadIdx.x] > 9.0f) {
+    unsigned mask = __activemask(), lane = threadIdx.x % 32;
+    if (cg::coalesced_threads().size() != static_cast<unsigned>(__popc(mask))) return;
+    int leader = __ffs(static_cast<int>(mask)) - 1;
+    unsigned base = 0;
+    if (static_cast<int>(lane) == leader) base = atomicAdd(count, static_cast<unsigned>(__popc(mask)));
+    base = __shfl_sync(mask, base, leader);
+    y[base + static_cast<unsigned>(__popc(mask & ((1u << lane) - 1)))] = 1.0f;
+  }
+}
 __global__ void pointer_launch(const float* x, float* y, float by) { y[threadIdx.x] = x[threadIdx.x] * by; }
 
 }  // namespace legal
@@ -263,6 +277,7 @@ extern "C" cudaError_t launch(const Args& a, cudaStream_t s) {
       void* args[] = {&x, &y, &by};
       return cudaLaunchKernel(pointer_launch, dim3(1), dim3(64), args, 0, s);
     }
+    case 23: aggregated<<<1, 64, 0, s>>>(a.x, a.y, reinterpret_cast<unsigned*>(w)); break;
     default: return cudaErrorInvalidValue;
   }
   return cudaGetLastError();

@@ -52,6 +52,7 @@ EXPECTED: dict[int, Callable[[], np.ndarray]] = {
     20: compacted,
     21: lambda: (X[:32] + X[32:64])[::-1],
     22: lambda: 3 * X[:64],
+    23: lambda: np.ones(int((X[:64] > 9).sum()), np.float32),
 }
 
 

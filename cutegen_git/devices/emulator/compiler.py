@@ -30,6 +30,8 @@ COMPILE = (
     "-fno-threadsafe-statics",
     "-fno-strict-aliasing",
     "-fno-stack-protector",
+    "-fno-omit-frame-pointer",  # reports walk the stack to the line of the user
+    "-fno-optimize-sibling-calls",
     "-fcf-protection=none",
     "-fno-ipa-icf",
     "-fstack-clash-protection",

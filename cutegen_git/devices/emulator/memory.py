@@ -42,14 +42,14 @@ class SharedTensors:
     def reset(self) -> None:
         """Inputs as given. The child fills outputs with NaN patterns itself."""
         for pointer, at in self._offsets:
-            if pointer.data is not None and pointer.role is not Role.OUTPUT:
+            if pointer.data is not None and pointer.size_bytes() and pointer.role is not Role.OUTPUT:
                 start = at + pointer.shift_bytes
                 self._map[start : start + pointer.size_bytes()] = bytes(memoryview(pointer.data).cast("B"))
 
     def read_outputs(self) -> None:
         """Copies what the kernel wrote into the caller's buffers."""
         for pointer, at in self._offsets:
-            if pointer.role in WRITTEN and pointer.data is not None:
+            if pointer.role in WRITTEN and pointer.data is not None and pointer.size_bytes():
                 start = at + pointer.shift_bytes
                 memoryview(pointer.data).cast("B")[:] = self._map[start : start + pointer.size_bytes()]
 

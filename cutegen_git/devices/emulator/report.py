@@ -100,7 +100,8 @@ def user_name(path: str, user_files: Sequence[str]) -> str:
 
 def located(raw: Mapping[str, Any], where: Mapping[int, Frames], order: str) -> Report:
     """The record for one line of the program's output."""
-    frames = where.get(raw["pc"], ()) or (("", 0),)
+    found = [frame for address in (raw["pc"], *raw["stack"]) for frame in where.get(address, ())]
+    frames = found or [("", 0)]
     (file, line), *outer = frames
     others = where.get(raw["pc2"], ()) or (("", 0),)
     return Report(
@@ -116,7 +117,7 @@ def located(raw: Mapping[str, Any], where: Mapping[int, Frames], order: str) -> 
         count=raw["count"],
         detail=raw["detail"],
         other_line=others[0][1],
-        callers=tuple(n for _, n in outer if n != line),
+        callers=tuple(n for _, n in outer if n != line)[:4],
         orders=(order,),
     )
 

@@ -131,7 +131,7 @@ def combined(
 ) -> EmulatorRun:
     """One result of all orders, with the user's lines."""
     assert build.program is not None
-    addresses = [r[k] for one in runs for r in one.raw for k in ("pc", "pc2")]
+    addresses = [a for one in runs for r in one.raw for a in (r["pc"], r["pc2"], *r["stack"])]
     where = places(build.program, addresses, build.user_files)
     reports = [located(r, where, one.order) for one in runs for r in one.raw]
     last = runs[-1]

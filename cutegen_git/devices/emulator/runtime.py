@@ -16,7 +16,15 @@ SOURCES = (
     "sched", "check", "report", "warp", "mma", "ptx_parse", "ptx_math", "ptx_memory", "ptx_warp", "cudart", "host",
 )  # fmt: skip
 HEADERS = ("rt.h", "warp.h", "ptx.h", "ptx_ops.h")
-FLAGS = ("-std=c++17", "-O2", "-g1", "-fno-pie", "-fcf-protection=none", "-fno-stack-protector")
+FLAGS = (
+    "-std=c++17",
+    "-O2",
+    "-g1",
+    "-fno-pie",
+    "-fcf-protection=none",
+    "-fno-stack-protector",
+    "-fno-omit-frame-pointer",
+)
 
 
 def default_folder() -> Path:

@@ -87,6 +87,7 @@ struct Unsettled {
   uint32_t bytes, offset;
   uintptr_t addr, pc;
   uint64_t other;
+  Chain chain;
   unsigned char before[64];
 } unsettled;
 
@@ -130,7 +131,7 @@ void start_unsettled(bool shared, uintptr_t addr, uint32_t offset, uint32_t byte
   settle_write();
   unsettled.active = true, unsettled.shared = shared, unsettled.addr = addr, unsettled.offset = offset, unsettled.pc = pc;
   unsettled.bytes = bytes < sizeof unsettled.before ? bytes : sizeof unsettled.before;
-  unsettled.other = other;
+  unsettled.other = other, unsettled.chain = callers_of(pc);
   memcpy(unsettled.before, reinterpret_cast<void*>(addr), unsettled.bytes);
 }
 
@@ -254,8 +255,10 @@ __attribute__((noinline)) void elsewhere(uintptr_t addr, uint32_t bytes, bool wr
 __attribute__((noinline)) static void settle_slow() {
   unsettled.active = false;
   if (!memcmp(unsettled.before, reinterpret_cast<void*>(unsettled.addr), unsettled.bytes)) return;
+  report_from(&unsettled.chain);
   if (unsettled.shared) say_shared("race-shared", Severity::finding, unsettled.offset, unsettled.bytes, true, unsettled.pc, unsettled.other);
   else say_global_race(buffers[unsettled.offset], unsettled.addr, unsettled.bytes, true, unsettled.pc, unsettled.other);
+  report_from(nullptr);
 }
 void settle_write() {
   if (unsettled.active) settle_slow();
@@ -510,7 +513,7 @@ void leave_kernel_checks() {
 static void volatile_access(uintptr_t addr, uint32_t bytes, bool write, uintptr_t pc) {
   if (!emu::hot.in_kernel || addr - emu::hot.stack_lo < emu::hot.stack_bytes) return;
   if (addr - emu::kArenaBase < emu::kArenaBytes) {
-    emu::soft_sync();
+    emu::soft_sync(pc);
     emu::hot.warp->epoch++;
     emu::refresh_stamp();
   }

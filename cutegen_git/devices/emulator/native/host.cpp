@@ -133,7 +133,7 @@ void catch_signals() {
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
-  emu::open_reports(atoi(argv[2]));
+  emu::open_reports(atoi(argv[2]), __builtin_frame_address(0));
   data_fd = atoi(argv[3]);
   emu::leave_kernel_checks();
   catch_signals();

@@ -209,7 +209,7 @@ void bar_exec(Machine& m, const Instr& in) {
   barrier(id, count, !in.has("arrive"), m.pc, nullptr, 0);
 }
 void syncwarp_exec(Machine& m, const Instr& in) { sync_warp_at(static_cast<unsigned>(get(m, in.ops[0])), m.pc); }
-void activemask_exec(Machine& m, const Instr& in) { set(m, in.ops[0], hot.warp->live); }
+void activemask_exec(Machine& m, const Instr& in) { set(m, in.ops[0], soft_sync(m.pc)); }
 void nothing(Machine&, const Instr&) {}
 void trap_exec(Machine& m, const Instr& in) {
   report("trap", Severity::veto, m.pc, 0, "", -1, "%s was reached", in.opcode.c_str());

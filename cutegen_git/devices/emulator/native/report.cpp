@@ -28,12 +28,15 @@ struct Record {
   uint3 block, thread;
   bool in_kernel;
   uint64_t count;
+  Chain chain;
 };
 constexpr int kMaxRecords = 200;
 Record records[kMaxRecords];
 int n_records;
 int out_fd = 2;
 bool finished;
+uintptr_t main_frame;
+const Chain* given;
 
 void put(const char* fmt, ...) {
   char line[2048];
@@ -63,22 +66,44 @@ void quote(char* to, size_t room, const char* from) {
 void print(const Record& r) {
   char detail[1000], buffer[140], kernel[200];
   quote(detail, sizeof detail, r.detail), quote(buffer, sizeof buffer, r.buffer), quote(kernel, sizeof kernel, r.kernel);
+  char stack[kChain * 24] = "";
+  for (int i = 0, n = 0; i < kChain && r.chain.at[i]; ++i)
+    n += snprintf(stack + n, sizeof stack - n, "%s%llu", i ? "," : "", static_cast<unsigned long long>(r.chain.at[i]));
   put("{\"kind\":\"%s\",\"severity\":\"%s\",\"kernel\":\"%s\",\"pc\":%llu,\"pc2\":%llu,\"block\":[%u,%u,%u],"
-      "\"thread\":[%u,%u,%u],\"in_kernel\":%s,\"buffer\":\"%s\",\"offset\":%lld,\"count\":%llu,\"detail\":\"%s\"}\n",
+      "\"thread\":[%u,%u,%u],\"in_kernel\":%s,\"stack\":[%s],\"buffer\":\"%s\",\"offset\":%lld,\"count\":%llu,\"detail\":\"%s\"}\n",
       r.kind, r.severity == Severity::veto ? "veto" : "finding", kernel, static_cast<unsigned long long>(r.pc),
       static_cast<unsigned long long>(r.pc2), r.block.x, r.block.y, r.block.z, r.thread.x, r.thread.y, r.thread.z,
-      r.in_kernel ? "true" : "false", buffer, static_cast<long long>(r.offset), static_cast<unsigned long long>(r.count),
+      r.in_kernel ? "true" : "false", stack, buffer, static_cast<long long>(r.offset), static_cast<unsigned long long>(r.count),
       detail);
 }
 }  // namespace
 
-void open_reports(int fd) { out_fd = fd; }
+void open_reports(int fd, void* frame) { out_fd = fd, main_frame = reinterpret_cast<uintptr_t>(frame); }
+
+// Kernels and runtime keep frame pointers, so the stack is a list.
+Chain callers_of(uintptr_t pc) {
+  Chain chain{};
+  auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  uintptr_t end = hot.in_kernel ? frame + kStackBytes : main_frame;
+  bool found = false;
+  for (int n = 0; n < kChain && frame < end;) {
+    auto* words = reinterpret_cast<uintptr_t*>(frame);
+    if (found) chain.at[n++] = words[1];
+    found |= words[1] == pc;
+    if (words[0] <= frame || words[0] % 8) break;
+    frame = words[0];
+  }
+  return chain;
+}
+
+void report_from(const Chain* chain) { given = chain; }
 
 void report(const char* kind, Severity severity, uintptr_t pc, uintptr_t pc2, const char* buffer, int64_t offset,
             const char* detail, ...) {
+  const Chain chain = given ? *given : callers_of(pc);
   for (int i = 0; i < n_records; ++i) {
     Record& r = records[i];
-    if (r.pc == pc && !strcmp(r.kind, kind) && !strcmp(r.buffer, buffer)) {
+    if (r.pc == pc && !memcmp(&r.chain, &chain, sizeof chain) && !strcmp(r.kind, kind) && !strcmp(r.buffer, buffer)) {
       r.count++;
       if (severity == Severity::veto) r.severity = severity;
       return;
@@ -89,7 +114,7 @@ void report(const char* kind, Severity severity, uintptr_t pc, uintptr_t pc2, co
   snprintf(r.kind, sizeof r.kind, "%s", kind);
   snprintf(r.buffer, sizeof r.buffer, "%s", buffer);
   snprintf(r.kernel, sizeof r.kernel, "%s", run.kernel ? run.kernel : "");
-  r.severity = severity, r.pc = pc, r.pc2 = pc2, r.offset = offset, r.count = 1;
+  r.severity = severity, r.pc = pc, r.pc2 = pc2, r.offset = offset, r.count = 1, r.chain = chain;
   r.in_kernel = hot.in_kernel;
   r.block = blockIdx;
   r.thread = hot.in_kernel && hot.fiber ? uint3{hot.fiber->x, hot.fiber->y, hot.fiber->z} : uint3{0, 0, 0};

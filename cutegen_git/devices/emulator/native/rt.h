@@ -102,7 +102,7 @@ void seed_rng(uint64_t seed);
 using GroupFn = void (*)(Warp& warp, uint32_t mask, Fiber* lanes);
 void collective(int kind, uint32_t mask, void* payload, GroupFn fn, uintptr_t pc, const char* what);
 void barrier(int id, int expected, bool wait, uintptr_t pc, const char* file, int line);
-void soft_sync();
+uint32_t soft_sync(uintptr_t pc);  // in lockstep with the warp; the lanes that waited at the same place
 void refresh_stamp();
 void count_spin(uintptr_t addr, uintptr_t pc);
 
@@ -128,8 +128,15 @@ void report(const char* kind, Severity severity, uintptr_t pc, uintptr_t pc2, co
             const char* detail, ...) __attribute__((format(printf, 7, 8)));
 [[noreturn]] void unsupported(uintptr_t pc, const char* construct, ...) __attribute__((format(printf, 2, 3)));
 [[noreturn]] void stop(const char* status, const char* detail);
+// The callers of the code at pc, innermost first, where pc is on the present stack. Zero ends the list.
+constexpr int kChain = 12;
+struct Chain {
+  uintptr_t at[kChain];
+};
+Chain callers_of(uintptr_t pc);
+void report_from(const Chain* chain);  // for what was seen earlier: use these callers until called with null
 void finish(const char* status, int code);
-void open_reports(int fd);
+void open_reports(int fd, void* main_frame);
 
 // --- ptx.cpp
 struct Program;

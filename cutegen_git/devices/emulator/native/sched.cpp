@@ -99,12 +99,24 @@ static void become(Fiber* f) {
 
 static void deadlock();
 
+// The lanes that wait together at one activemask are the ones that hardware would find converged there.
+static void name_converged(Warp& w) {
+  Fiber* lanes = &run.fibers[(&w - run.warps) * 32];
+  for (uint32_t m = w.soft; m; m &= m - 1) {
+    Fiber& f = lanes[__builtin_ctz(m)];
+    f.coll_mask = 0;
+    for (uint32_t o = w.soft; o; o &= o - 1)
+      if (lanes[__builtin_ctz(o)].pc == f.pc) f.coll_mask |= o & -o;
+  }
+}
+
 // The next fiber to run, or null when the block is done. Prefers the current warp, so that collectives stay hot.
 static Fiber* next_fiber() {
   for (;;) {
     Warp* w = hot.warp;
     if (order == Order::random && runnable_warps && (rng() & 3) == 0) w = &run.warps[pick(runnable_warps)];
     if (!w->runnable && w->soft) {  // every lane of the warp waits: lanes at volatile accesses go on in lockstep
+      name_converged(*w);
       w->runnable = w->soft;
       w->soft = 0;
       runnable_warps |= 1u << (w - run.warps);
@@ -294,17 +306,20 @@ static void complete_without(Warp& w) {
   }
 }
 
-void soft_sync() {
+uint32_t soft_sync(uintptr_t pc) {
   Fiber& f = *hot.fiber;
+  f.pc = pc;
   hot.warp->soft |= 1u << f.lane;
   set_blocked(f, Wait::soft);
   switch_away();
+  f.wait = Wait::none;
+  return f.coll_mask;
 }
 
 void count_spin(uintptr_t addr, uintptr_t pc) {
   Fiber& f = *hot.fiber;
   if (f.spin_addr != addr) f.spin_addr = addr, f.spin_count = 0;
-  if (++f.spin_count > 200000) unsupported(pc, "spin on memory (threads are not preempted here)");
+  if (++f.spin_count > 2000000) unsupported(pc, "spin on memory (threads are not preempted here)");
 }
 
 // ---- deadlock --------------------------------------------------------------------------------------------------

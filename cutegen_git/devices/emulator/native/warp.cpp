@@ -159,12 +159,11 @@ int sync_block_reduce(int kind, int value, const char* file, int line) {
   return mine;
 }
 
-// The lanes that could be converged here: a real activemask may name fewer.
 unsigned active_mask() {
   need_kernel(RET);
-  unsigned mask = 1u << hot.fiber->lane;
-  if (hot.warp->live == hot.warp->exists) return hot.warp->live;
-  return mask | hot.warp->live;
+  unsigned mask = soft_sync(RET);
+  refresh_stamp();
+  return mask;
 }
 
 void fence() { run.fenced = true; }

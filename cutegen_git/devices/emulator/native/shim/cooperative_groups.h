@@ -76,6 +76,8 @@ class coalesced_group {
   unsigned mask_;
 };
 
+EMU_INLINE coalesced_group coalesced_threads() { return coalesced_group(::emu::active_mask()); }
+
 EMU_INLINE void sync(const thread_block&, const char* file = __builtin_FILE(), int line = __builtin_LINE()) { ::emu::sync_block(file, line); }
 template <class Group>
 EMU_INLINE void sync(const Group& g) { g.sync(); }
