@@ -213,3 +213,11 @@ def test_all_of_the_abi_from_check_to_timing(
     assert found.timing.speedup == pytest.approx(2.0)  # the fake events say 1 ms
     assert stats.compare(found.samples, "incumbent", "attempt").value == pytest.approx(1.0)
     assert not list(Path("/dev/shm").glob(f"cutegen-{os.getpid()}-*"))
+
+
+def test_a_runner_that_the_cache_lost_is_built_again(workshop: Workshop) -> None:
+    cache = Cache.default()
+    workshop.native.judge_side.unlink()
+    again = build_native(tools.find(cache=cache), cache.root / "judge", 89)
+    assert again.judge_side == workshop.native.judge_side
+    assert again.judge_side.is_file()

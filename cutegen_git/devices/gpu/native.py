@@ -14,6 +14,7 @@ from cutegen_git.hands.toolchain import Toolchain
 from cutegen_git.words.errors import ToolError
 
 BUILD_TIMEOUT_S = 300.0
+_PRODUCTS = ("runner", "judge_side.so")
 _SOURCES = ("runner.cu", "judge_side.cu", "timing.cuh", "sandbox.h")
 
 
@@ -34,7 +35,8 @@ def build_native(toolchain: Toolchain, folder: Path, sm: int) -> Native:
     sources = {name: (home / name).read_bytes() for name in _SOURCES}
     key = hashlib.sha256(repr((sorted(sources.items()), toolchain.identity, sm)).encode()).hexdigest()[:16]
     done = folder / f"native-{key}"
-    if not done.is_dir():
+    if not all((done / name).is_file() for name in _PRODUCTS):
+        shutil.rmtree(done, ignore_errors=True)  # the cache may have evicted a part
         folder.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=folder, prefix="tmp-"))
         try:
