@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from claims.keys import make_key, public
 
 from cutegen_git.hands import signing
 from cutegen_git.hands.repo import TOOL, Repo
@@ -15,16 +15,6 @@ from cutegen_git.words.errors import TaskError, ToolError
 pytestmark = pytest.mark.skipif(not signing.is_available(), reason="no ssh-keygen")
 LINE = b"passed 1.43x device=h200 id=0123456789ab"
 TAGGER = f"{TOOL.name} <{TOOL.email}>"
-
-
-def make_key(folder: Path, name: str = "key", *, kind: str = "ed25519", secret: str = "") -> Path:
-    words = ["ssh-keygen", "-q", "-t", kind, "-N", secret, "-C", "a runner", "-f", str(folder / name)]
-    subprocess.run(words, check=True, capture_output=True, stdin=subprocess.DEVNULL)
-    return folder / name
-
-
-def public(key: Path) -> str:
-    return key.with_suffix(".pub").read_text()
 
 
 @pytest.fixture
