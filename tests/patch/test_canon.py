@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from unidiff import PatchSet
+from unidiff.patch import PatchSet
 
 from cutegen_git.core.patch import canon
 from cutegen_git.core.patch.text import encode
@@ -48,9 +48,13 @@ def git_diffs(folder: Path, pairs: dict[str, tuple[bytes | None, bytes | None]])
     raw = git("diff", "--no-color", "--no-ext-diff", "--no-renames", "--abbrev=7")
     parts = re.split(rb"(?m)^(?=diff --git )", raw)[1:]
     names = {str(name).split("/")[-1]: name for name in pairs}
-    return {
-        names[re.match(rb'diff --git "?\S*?/?([\w. +-]+?)"? "?b/', part)[1].decode()]: part for part in parts
-    }  # type: ignore[index]
+    return {names[_last_name(part)]: part for part in parts}
+
+
+def _last_name(part: bytes) -> str:
+    match = re.match(rb'diff --git "?\S*?/?([\w. +-]+?)"? "?b/', part)
+    assert match is not None
+    return match[1].decode()
 
 
 def ours(name: str, old: bytes | None, new: bytes | None) -> bytes:

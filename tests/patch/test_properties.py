@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from unidiff import PatchSet
+from unidiff.patch import PatchSet
 
 from cutegen_git.core.patch import Patch
 from cutegen_git.words.errors import PatchError
