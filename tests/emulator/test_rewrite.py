@@ -84,6 +84,15 @@ def test_shared_array_at_namespace_scope_is_static() -> None:
     assert "static emu_T_raw& raw" in text_of("namespace a { extern __emu_shared__ char raw[]; }")
 
 
+def test_second_inline_of_a_declaration_is_dropped() -> None:
+    always = "__attribute__((always_inline))"
+    assert (
+        text_of(f"inline {always} inline float f(float);").count("inline") == 2
+    )  # one of them inside the attribute
+    assert text_of(f"static __inline__ inline {always} int g();").count("inline") == 2
+    assert text_of("inline int f(); inline int g();").count("inline") == 2
+
+
 def test_inline_ptx_keeps_its_operands_in_order() -> None:
     result = text_of(
         'void f() { asm volatile("add.u32 %0, %1, %2;\\n" "// more" : "=r"(d) : "r"(a), "n"(N + 1) : "memory"); }'

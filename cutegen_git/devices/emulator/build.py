@@ -23,6 +23,8 @@ from .rewrite import Unsupported, rewrite
 from .runtime import NATIVE, runtime_objects
 
 DEVICE_WORDS = re.compile(rb"\b__(CUDA_ARCH|CUDACC|NVCC)__\b")
+# A macro of this name breaks the headers of GCC, which write __attribute__((__noinline__)).
+NOINLINE = re.compile(rb"(?<![(\w])__noinline__\b")
 ARGS_SIZE = """
 # 1 "cutegen_abi_check"
 extern "C" {
@@ -132,7 +134,7 @@ def write_sources(folder: Path, sources: Mapping[str, bytes], header: str) -> No
     for name, data in sources.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(DEVICE_WORDS.sub(rb"EMU_\1", data))
+        place.write_bytes(NOINLINE.sub(b"EMU_NOINLINE", DEVICE_WORDS.sub(rb"EMU_\1", data)))
 
 
 def compile_one(plan: Plan, name: str) -> Path:

@@ -16,6 +16,11 @@ from .lexer import MARKER, Text, balanced_back, balanced_end, split_commas, stat
 ASM = re.compile(r"\b(?:asm|__asm__|__asm)\b")
 SHARED = re.compile(r"\b__emu_shared__\b")
 GLOBAL_TEMPLATE = re.compile(r"\btemplate\s*<")
+INLINE = r"\b(?:inline|__inline__|__inline)\b"
+# Two `inline` in one declaration, which nvcc accepts and g++ does not.
+TWO_INLINES = re.compile(
+    rf"{INLINE}(?=((?:\s|\b(?:static|constexpr|extern|const)\b|__attribute__\s*\(\(\w+\)\))*)({INLINE}))"
+)
 STRING = re.compile(r'(?:R"([^(\s]*)\((?:.|\n)*?\)\1"|"(?:[^"\\\n]|\\.)*")')
 CALLEE_WORD = re.compile(r"[A-Za-z_]\w*$")
 
@@ -45,7 +50,7 @@ def rewrite(preprocessed: str, user_files: Sequence[str]) -> str | Unsupported:
     if found:
         return found
     edits: list[Edit] = []
-    for edit in (*launches(text), *shared_variables(text), *inline_assembly(text)):
+    for edit in (*second_inlines(text), *launches(text), *shared_variables(text), *inline_assembly(text)):
         if isinstance(edit, Unsupported):
             return edit
         edits.append(edit)
@@ -71,6 +76,11 @@ def line_ends(text: Text, edit: Edit) -> str:
         return "\n" * old.count("\n")
     file, line, system = text.place(edit.end)
     return f'\n# {line} "{file}"{" 3" if system else ""}\n'
+
+
+def second_inlines(text: Text) -> list[Edit | Unsupported]:
+    """One edit for each `inline` that another one of the same declaration makes superfluous."""
+    return [Edit(*match.span(2), " ") for match in TWO_INLINES.finditer(text.source)]
 
 
 # ---- launches -------------------------------------------------------------------------------------------------------

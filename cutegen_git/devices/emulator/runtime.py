@@ -13,7 +13,7 @@ from cutegen_git.words.errors import ToolError
 
 NATIVE = Path(__file__).resolve().parent / "native"
 SOURCES = (
-    "sched", "check", "report", "warp", "mma", "ptx_parse", "ptx_math", "ptx_memory", "ptx_warp", "cudart", "host",
+    "sched", "check", "report", "warp", "mma", "ptx_parse", "ptx_math", "ptx_memory", "ptx_warp", "cudart", "atomics", "host",
 )  # fmt: skip
 HEADERS = ("rt.h", "warp.h", "ptx.h", "ptx_ops.h")
 FLAGS = (

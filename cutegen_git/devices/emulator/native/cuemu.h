@@ -53,7 +53,6 @@
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __grid_constant__
 #define __cluster_dims__(...) __emu_cluster_dims__
 #ifndef __restrict__
@@ -65,6 +64,7 @@
 #define EMU_CUDA_ARCH 890
 #define EMU_CUDACC 1
 #define EMU_NVCC 1
+#define EMU_NOINLINE __attribute__((noinline))
 
 #define EMU_API __attribute__((noinline))
 #define EMU_INLINE inline __attribute__((always_inline))
