@@ -389,9 +389,10 @@ void* shared_slot(Slot* slot, size_t bytes, size_t align, const char* name) {
     if (slots[i].offset == slot->offset) slots[i].launch = run.launch_id;
   fill_cells(slot->offset, static_cast<uint32_t>(bytes), kUninit);
   active_static += bytes;
-  if (hot.in_kernel && active_static + run.dynamic_bytes > kSharedOptIn)
+  if (hot.in_kernel && (active_static > kSharedDefault || active_static + run.dynamic_bytes > kSharedOptIn))
     report("launch-limit", Severity::veto, reinterpret_cast<uintptr_t>(__builtin_return_address(0)), 0, name, -1,
-           "%u bytes of static and %u of dynamic shared memory: more than %zu", active_static, run.dynamic_bytes, kSharedOptIn);
+           "%u bytes of static (at most %zu) and %u of dynamic shared memory (at most %zu together)", active_static, kSharedDefault,
+           run.dynamic_bytes, kSharedOptIn);
   return reinterpret_cast<void*>(kArenaBase + slot->offset);
 }
 
