@@ -5,9 +5,14 @@ A bench is opened once a run; the judge's session behind it keeps torch, inputs,
 
 from __future__ import annotations
 
+import platform
 import secrets
+import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,16 +23,28 @@ from cutegen_git.hands import build as builder
 from cutegen_git.hands import machine, toolchain
 from cutegen_git.hands.cache import Cache
 from cutegen_git.words.attempt import Commit
+from cutegen_git.words.device import EMULATOR, Device
 from cutegen_git.words.errors import ToolError
 from cutegen_git.words.verdict import Outcome, Resources, Timing, Verdict
 
 from .project import Project
 
 if TYPE_CHECKING:
+    from cutegen_git.devices.emulator.device import EmulatorDevice
+    from cutegen_git.devices.gpu.device import GpuDevice
     from cutegen_git.judge.session import Judgement, Session
 
 Say = Callable[[str], None]
 KERNEL_SUFFIXES = (".cu", ".cuh")
+
+
+class Where(str, Enum):
+    """What `--device` may say."""
+
+    AUTO = "auto"
+    GPU = "gpu"
+    EMULATOR = "emulator"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +75,38 @@ class Bench:
     say: Say
     nvcc: Path | None = None
     cutlass: Path | None = None
-    use_device: bool = True
+    wanted: str = "auto"  # auto, gpu, emulator or none
 
     def __post_init__(self) -> None:
-        self.device, self.no_device = gpu.open_gpu() if self.use_device else (None, "no device asked for")
+        self.gpu, self.no_device = self._find_gpu()
+        self.here = self.gpu.facts.slug if self.gpu else self._without_gpu()
         self.runner = machine.runner_name(self.here, machine.environment())
         self._session: Session | None = None
+        self._emulator: EmulatorDevice | None = None
         self._toolchain: toolchain.Toolchain | None = None
         self.cache = Cache.default()
 
+    def _find_gpu(self) -> tuple[GpuDevice | None, str]:
+        if self.wanted in ("emulator", "none"):
+            return None, f"--device {self.wanted}"
+        found, why = gpu.open_gpu()
+        if found is None and self.wanted == "gpu":
+            raise ToolError(["nvidia-smi"], None, "", "", why=f"--device gpu: {why}")
+        return found, why
+
+    def _without_gpu(self) -> str:
+        """The emulator where it can run, else nothing."""
+        if self.wanted == "none":
+            return NO_DEVICE
+        missing = emulator_missing()
+        if missing and self.wanted == "emulator":
+            raise ToolError(["emulator"], None, "", "", why=f"--device emulator: {missing}")
+        return NO_DEVICE if missing else EMULATOR
+
     @property
-    def here(self) -> str:
-        """Slug of the device that judges here."""
-        return self.device.facts.slug if self.device else NO_DEVICE
+    def facts(self) -> Device | None:
+        """The device that judges here, where it is a real one."""
+        return self.gpu.facts if self.gpu else None
 
     def judge(self, commit: Commit, incumbent: Commit | None = None) -> Judging:
         """The verdict on an attempt, not yet recorded. Never raises for a bad kernel."""
@@ -91,16 +127,18 @@ class Bench:
                 commit, _Finding(Outcome.BUILD_ERROR, why, feedback=report.feedback), seconds=seconds
             )
         resources = worst_resources(built)
-        if self.device is None:
+        if self.here == NO_DEVICE:
             finding = _Finding(Outcome.UNSUPPORTED, f"no GPU here: {self.no_device}", built.code)
             return self._judging(commit, finding, seconds=seconds, resources=resources)
+        if self.here == EMULATOR:
+            return self._emulated(commit, sources, built, seconds, resources)
         return self._on_device(commit, built, incumbent, seconds, resources)
 
     def build(self, sources: Mapping[str, bytes]) -> builder.Build:
         """The library for this task and, where a device is here, for that device."""
         if self._toolchain is None:
             self._toolchain = self._tools()
-        sm = self.device.facts.sm if self.device else None
+        sm = self.gpu.facts.sm if self.gpu else None
         return builder.build(
             self.project.task,
             sources,
@@ -143,17 +181,50 @@ class Bench:
         facts = {**self._toolchain_facts(), **found.facts, "Code": built.code, **self._task_facts()}
         return Judging(verdict, found.feedback, found.samples, facts)
 
+    def _emulated(
+        self,
+        commit: Commit,
+        sources: Mapping[str, bytes],
+        built: builder.Build,
+        seconds: Mapping[str, float],
+        resources: Resources | None,
+    ) -> Judging:
+        self.say(f"{commit.attempt.label}: building for the emulator")
+        begin = time.monotonic()
+        program = self.emulator().build(self.project.task, sources, built)
+        seconds = {**seconds, "emulate": round(time.monotonic() - begin, 1)}
+        if not isinstance(program, builder.Build):
+            finding = _Finding(program.outcome, program.why, EMULATOR)
+            return self._judging(commit, finding, seconds=seconds, resources=resources)
+        self.say(f"{commit.attempt.label}: checking on the emulator")
+        found = self.session().judge(program, commit=commit.id, secret=secrets.token_bytes(16))
+        spent = {**seconds, **{phase: round(value, 1) for phase, value in found.seconds.items()}}
+        finding = _Finding(found.outcome, found.why, EMULATOR)
+        return Judging(self._verdict(commit, finding, spent, resources, found), found.feedback)
+
+    def emulator(self) -> EmulatorDevice:
+        """The emulator, opened at the first kernel."""
+        if self._emulator is None:
+            from cutegen_git.devices.emulator.device import EmulatorDevice
+
+            assert self._toolchain is not None
+            self._emulator = EmulatorDevice(self._toolchain, self.cache.root / "emulator")
+        return self._emulator
+
     def session(self) -> Session:
         """The judge's session, opened at the first kernel that builds."""
         if self._session is None:
             from cutegen_git.judge import reference
             from cutegen_git.judge.session import Session
 
-            self.say("opening the judge: torch, references and baselines (first kernel only)")
-            assert self.device is not None
+            self.say("opening the judge: torch and references (first kernel only)")
             loaded = reference.load(self.project.reference, self.project.task)
             self._session = Session(
-                self.project.task, loaded, self.device, cache_dir=self.cache.root / "judge", say=self.say
+                self.project.task,
+                loaded,
+                self.gpu or self.emulator(),
+                cache_dir=self.cache.root / "judge",
+                say=self.say,
             )
         return self._session
 
@@ -200,6 +271,17 @@ class Bench:
             "Precision": f"{task.precision.policy}, accumulate {task.precision.accumulate}",
             "Workloads": " ".join(w.label() for w in task.workloads if w.role.value == "rank"),
         }
+
+
+def emulator_missing() -> str:
+    """Why the emulator cannot run here; "" if it can."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        return f"the emulator runs on x86-64 Linux, not on {platform.system()} {platform.machine()}"
+    if shutil.which(machine.environment().get("CUTEGEN_GIT_CXX", "g++")) is None:
+        return "the emulator needs g++ (Debian, Ubuntu: apt-get install g++)"
+    if find_spec("torch") is None:
+        return "the judge needs torch (pip install 'cutegen-git[judge]')"
+    return ""
 
 
 def refuse(sources: Mapping[str, bytes], odd_files: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from cutegen_git.core.policy import Setting
 from cutegen_git.core.prompt import Asked, PromptFacts, Situation
 from cutegen_git.core.prompt_lines import Tried
 from cutegen_git.hands.model import templates as shipped_templates
-from cutegen_git.words.device import Device
+from cutegen_git.words.device import EMULATOR, Device
 from cutegen_git.words.move import Fix, Generate, Optimise
 from cutegen_git.words.task import Role
 from cutegen_git.words.verdict import Resources, Verdict
@@ -49,7 +49,7 @@ def brief(
     if short:
         facts = prompt.shorter(facts) or facts
     text = prompt.build(_situation(project, base, move, setting), facts, templates(project))
-    verdict = base.on(setting.judging) if base else None
+    verdict = standing(base, setting) if base else None
     seen = log.verdict_id(log.render_verdict(verdict)) if verdict else ""
     return Brief(text.system, text.user, parent, str(base.label) if base else "", seen)
 
@@ -78,7 +78,7 @@ def _situation(project: Project, base: Judged | None, move: Asking, setting: Set
         return Situation(Asked.GENERATE)
     if isinstance(move, Optimise):
         return Situation(Asked.OPTIMISE, str(base.label))
-    verdict = base.on(setting.judging)
+    verdict = standing(base, setting)
     outcome = base.commit.attempt.outcome or (verdict.outcome.value if verdict else "")
     feedback, reply = project.feedback(base.commit.id) or (verdict.why if verdict else ""), ""
     if not base.applied:
@@ -98,7 +98,7 @@ def _facts(
     rank = task.of_role(Role.RANK)
     static = {axis: rank[0].axes[axis] for axis in task.static} if rank else {}
     judging = device or CARDS.get(setting.judging)
-    verdict = base.on(setting.judging) if base else None
+    verdict = standing(base, setting) if base else None
     above = past.at(base.commit.parents[0]) if base and base.commit.parents else None
     kernel = project.repo.files_at(parent, "kernel")
     return PromptFacts(
@@ -110,12 +110,17 @@ def _facts(
         verdict=verdict,
         parent=above.on(setting.judging) if above else None,
         compiler=_resources(verdict.resources) if verdict and verdict.resources else "",
-        history=tuple(_tried(past, item, setting.judging) for item in past.attempts),
+        history=tuple(_tried(past, item, setting) for item in past.attempts),
     )
 
 
-def _tried(past: History, judged: Judged, device: str) -> Tried:
-    verdict = judged.on(device)
+def standing(judged: Judged, setting: Setting) -> Verdict | None:
+    """What is known best: the home device's verdict, else the emulator's."""
+    return judged.on(setting.judging) or judged.on(EMULATOR)
+
+
+def _tried(past: History, judged: Judged, setting: Setting) -> Tried:
+    device, verdict = setting.judging, standing(judged, setting)
     outcome = judged.commit.attempt.outcome or (verdict.outcome.value if verdict else "not measured")
     above = past.at(judged.commit.parents[0]) if judged.commit.parents else None
     return Tried(

@@ -178,7 +178,7 @@ class Project:
         tree = self.repo.tree_with(parent, files) if files else self.repo.tree_of(parent)
         made = self.repo.commit(tree, [parent], log.render_commit(attempt), author=author, at=at)
         ref = notes_ref("transcript", self.writer)
-        if transcript and self.task.publish_transcript and made not in self.repo.notes_read(ref):
+        if transcript and self.task.publish_transcript and not self.repo.notes_read_one(ref, made):
             self.repo.notes_append(ref, made, transcript)
         updates = [RefUpdate(f"{ATTEMPTS}{attempt.label}", None, made)]
         self.repo.transaction(updates, f"attempt {attempt.label}", inbox_done=[str(attempt.label)])
@@ -208,13 +208,12 @@ class Project:
         return log.verdict_id(line)
 
     def feedback(self, commit: str) -> str:
-        """What the newest judging told the model about an attempt; "" where nothing is stored."""
-        for runner, ref in self.repo.notes_refs("feedback").items():
-            if self.believes(runner):
-                text = self.repo.notes_read(ref).get(commit)
-                if text:
-                    return text.strip("\n")
-        return ""
+        """What judging told the model about an attempt, of each believed runner; "" where nothing is stored."""
+        refs = self.repo.notes_refs("feedback")
+        texts = [
+            self.repo.notes_read_one(ref, commit) for runner, ref in refs.items() if self.believes(runner)
+        ]
+        return "\n\n".join(dict.fromkeys(text.strip("\n") for text in texts if text))
 
     def claim(
         self, commit: Commit, verdict: Verdict, verdict_id: str, facts: Mapping[str, str], at: int

@@ -129,8 +129,7 @@ class Run:
         return None
 
     def _brief(self, history: History, move: Asking, *, short: bool = False) -> briefing.Brief:
-        device = self.bench.device.facts if self.bench.device else None
-        return briefing.brief(self.project, history, move, self.setting, device=device, short=short)
+        return briefing.brief(self.project, history, move, self.setting, device=self.bench.facts, short=short)
 
     def _reply(self, label: str, brief: briefing.Brief, history: History, move: Asking) -> Reply:
         """The model's answer; a prompt that is too long for it is shortened once."""

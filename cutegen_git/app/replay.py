@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from cutegen_git.core.history import Judged
+from cutegen_git.core.history import NO_DEVICE, Judged
 from cutegen_git.core.text import verdict_line
 from cutegen_git.hands.console import Console
 from cutegen_git.hands.model import recording
@@ -74,10 +74,11 @@ class Replay:
                 f"{attempt.label}  nothing applied ({attempt.outcome}): {attempt.subject}",
                 {"attempt": str(attempt.label), "outcome": attempt.outcome},
             )
-        elif self.bench.device is not None:
-            report(self.console, verify.verify_one(self.project, self.bench, ours))
         else:
-            self._as_recorded(recorded)
+            if self.bench.here != NO_DEVICE:
+                report(self.console, verify.verify_one(self.project, self.bench, ours))
+            if self.bench.facts is None:
+                self._as_recorded(recorded)
         if merge is not None:
             self._promote(recorded, ours, merge)
 
@@ -114,7 +115,7 @@ class Replay:
             "outcome": verdict.outcome.value if verdict else None,
             "speedup": verdict.timing.speedup if verdict and verdict.timing else None,
         }
-        self.console.result(f"{text}  (as recorded; no GPU here)", record)
+        self.console.result(f"{text}  (as recorded)", record, style="dim")
 
     def _promote(self, recorded: Judged, ours: Commit, merge: Merge) -> None:
         """Path and main as recorded, with a message worked out from the verdicts that stood then."""
@@ -147,12 +148,12 @@ class Replay:
         pairs += [(self.project.repo.resolve(ref), recorded) for ref, recorded in heads]
         equal = sum(ours == recorded for ours, recorded in pairs)
         self.console.say(f"{equal} of {len(pairs)} heads and attempts have the recorded ids")
-        if equal == len(pairs) and self.bench.device is None:
+        if equal == len(pairs) and self.bench.facts is None:
             place = recording.find(self.source, self.project.repo.root)
             self.console.say(
                 f"the recorded verdicts and claims belong to these ids: cutegen-git sync {place}"
             )
-        best = self.project.history().best(self.bench.here) if self.bench.device else None
+        best = self.project.history().best(self.bench.here) if self.bench.facts else None
         if best is not None:
             claims = self.project.claims(best.label, self.bench.here)
             self.console.result(f"best here: {', '.join(claims) or best.label}", {"best": claims})

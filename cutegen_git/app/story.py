@@ -220,7 +220,7 @@ def notes_of(project: Project, kind: str) -> Mapping[str, str]:
 def transcript(project: Project, commit: Commit) -> Transcript | None:
     """What was said for an attempt; None where it was kept private or not fetched."""
     for ref in project.repo.notes_refs("transcript").values():
-        note = project.repo.notes_read(ref).get(commit.id)
+        note = project.repo.notes_read_one(ref, commit.id)
         if note:
             return next(load_all(note), None)
     return None

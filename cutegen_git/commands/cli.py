@@ -28,8 +28,8 @@ from . import (
     next_,
     prompt,
     refine,
-    show,
     report,
+    show,
     sync,
     verify,
 )

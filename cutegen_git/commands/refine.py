@@ -11,7 +11,7 @@ import typer
 from cutegen_git.app import refine as app_refine
 from cutegen_git.app import replay
 from cutegen_git.app import verify as app_verify
-from cutegen_git.app.bench import Bench
+from cutegen_git.app.bench import Bench, Where
 from cutegen_git.app.project import Project
 from cutegen_git.core import policy, taskfile
 from cutegen_git.hands import machine
@@ -40,6 +40,14 @@ def refine(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say the next move and the limits; spend nothing.")
     ] = False,
+    device: Annotated[
+        Where,
+        typer.Option(
+            "--device",
+            envvar="CUTEGEN_GIT_DEVICE",
+            help="Where to judge; auto takes a GPU, else the emulator.",
+        ),
+    ] = Where.AUTO,
     nvcc: Annotated[Path | None, typer.Option(help="nvcc to build with.")] = None,
     cutlass: Annotated[Path | None, typer.Option(help="CUTLASS checkout to build with.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a result.")] = False,
@@ -58,7 +66,7 @@ def refine(
         project.task, env, model=model, attempts=attempts, usd=usd, minutes=minutes
     )
     project.repo.refuse_unready()
-    bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass)
+    bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass, wanted=device.value)
     if dry_run:
         move = policy.next_move(project.history(), app_verify.setting(project, bench))
         console.result(f"next: {move}", {"move": type(move).__name__.lower()})

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cutegen_git.app import verify as app_verify
-from cutegen_git.app.bench import Bench
+from cutegen_git.app.bench import Bench, Where
 from cutegen_git.app.project import Project
 from cutegen_git.app.verify import Verified
 from cutegen_git.core.text import verdict_line
@@ -40,6 +40,14 @@ def verify(
         typer.Option("--not-slower-than", metavar="REV", help="Exit with 1 if clearly slower than REV."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Judge even where a verdict stands.")] = False,
+    device: Annotated[
+        Where,
+        typer.Option(
+            "--device",
+            envvar="CUTEGEN_GIT_DEVICE",
+            help="Where to judge; auto takes a GPU, else the emulator.",
+        ),
+    ] = Where.AUTO,
     nvcc: Annotated[Path | None, typer.Option(help="nvcc to build with.")] = None,
     cutlass: Annotated[Path | None, typer.Option(help="CUTLASS checkout to build with.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a verdict.")] = False,
@@ -57,7 +65,7 @@ def verify(
     """
     console = Console(quiet=quiet, as_json=as_json)
     project = Project.open(folder)
-    bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass)
+    bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass, wanted=device.value)
     record = not project.repo.is_bisecting()
     with project.repo.lock(wait_s=5.0):
         project.repo.recover()

@@ -6,11 +6,13 @@ continues: the next move is what was missing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cutegen_git.words.device import EMULATOR
 from cutegen_git.words.move import Advance, Fix, Generate, Measure, Move, Optimise, Stop, Wait
 from cutegen_git.words.task import Limits
-from cutegen_git.words.verdict import Outcome
+from cutegen_git.words.verdict import Outcome, Verdict
 
 from .history import NO_DEVICE, History, Judged
 
@@ -32,7 +34,7 @@ class Setting:
     @property
     def judging(self) -> str:
         """The device whose verdicts drive the run."""
-        return self.home if self.here == NO_DEVICE else self.here
+        return self.home if self.here in (NO_DEVICE, EMULATOR) else self.here
 
 
 def next_move(history: History, setting: Setting) -> Move:
@@ -54,8 +56,10 @@ def _measure(history: History, setting: Setting) -> Move | None:
         failures = sum(v.outcome is Outcome.INFRASTRUCTURE for v in tried)
         if failures > INFRASTRUCTURE_RETRIES:
             return Stop(f"{judged.label} could not be judged in {failures} tries: {tried[-1].why}")
+        if setting.here == EMULATOR and judged.on(EMULATOR):
+            continue  # checked; the home device measures it later
         if any(v.outcome is Outcome.UNSUPPORTED for v in tried):
-            return Wait(f"{judged.label} waits for `cutegen-git verify --pending` on {setting.judging}")
+            return _wait([judged], setting)
         return Measure(judged.label, "no verdict yet")
     return None
 
@@ -103,23 +107,46 @@ def _ask(history: History, setting: Setting) -> Move:
         return Generate(PATH)
     # The path's head and not the fastest number: the two differ only by what measuring can show.
     best = history.at(history.path_heads.get(PATH, "")) or history.best(setting.judging, PATH)
+    ahead = unmeasured(history, setting)
+    base = ahead[-1] if ahead else best
     last = history.attempts[-1]
-    if is_broken(last, setting.judging):
+    if is_broken(last, setting):
         fixes = fixes_in_a_row(history)
         if fixes < setting.limits.fixes:
             return Fix(last.label, PATH, fixes + 1)
-        return Optimise(best.label, PATH) if best else Generate(PATH)
-    if best is None:
+    if len(ahead) >= max(1, setting.limits.unmeasured):
+        return _wait(ahead, setting)
+    if base is None:
         return Generate(PATH)
-    if stale_ideas(history, best) >= PATIENCE:
+    if best is not None and stale_ideas(history, best) >= PATIENCE:
         return Stop(f"{PATIENCE} ideas in a row did not beat {best.label}")
-    return Optimise(best.label, PATH)
+    return Optimise(base.label, PATH)
 
 
-def is_broken(judged: Judged, device: str) -> bool:
-    """True where the attempt gave no kernel, or one that the judge refused."""
-    verdict = judged.on(device)
-    return not judged.applied or (verdict is not None and verdict.outcome is not Outcome.PASSED)
+def unmeasured(history: History, setting: Setting) -> list[Judged]:
+    """Attempts that pass on the emulator and wait for the home device, oldest first."""
+    return [
+        judged
+        for judged in history.attempts
+        if judged.applied and judged.on(setting.judging) is None and passes(judged.on(EMULATOR))
+    ]
+
+
+def _wait(ahead: Sequence[Judged], setting: Setting) -> Wait:
+    labels = ", ".join(str(judged.label) for judged in ahead)
+    return Wait(
+        f"{labels} {'wait' if len(ahead) > 1 else 'waits'} for `cutegen-git verify --pending` on {setting.judging}"
+    )
+
+
+def is_broken(judged: Judged, setting: Setting) -> bool:
+    """True where the attempt gave no kernel, or one that was refused: by the emulator if nothing better judged it."""
+    verdict = judged.on(setting.judging) or judged.on(EMULATOR)
+    return not judged.applied or (verdict is not None and not passes(verdict))
+
+
+def passes(verdict: Verdict | None) -> bool:
+    return verdict is not None and verdict.outcome is Outcome.PASSED
 
 
 def fixes_in_a_row(history: History) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,9 +28,10 @@ Item = TensorSpec | ScalarSpec
 
 
 def usable_name(name: str) -> bool:
-    """Whether a tensor, scalar or axis may be called so in C++."""
+    """Whether a tensor, scalar or axis may be called so in C++ and in a reference."""
     return (
         bool(IDENTIFIER.fullmatch(name))
+        and not keyword.iskeyword(name)
         and name not in RESERVED
         and "__" not in name
         and not name.startswith("align_")

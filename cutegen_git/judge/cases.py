@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,6 +15,9 @@ from cutegen_git.judge.protocol import Buffer, Call, DeviceHandle
 from cutegen_git.judge.reference import Reference
 from cutegen_git.judge.standard import Standard, bits, is_poison
 from cutegen_git.words.task import Axes, Role, Task, TensorSpec, Workload
+
+ALIGNED = 32  # elements: whole vectors and warps, and most tiles' depths
+ALIGNED_MOST = 1 << 25  # product of the axes: a second or two on the emulator
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Case:
         return self.plan.workload.label() + shift
 
 
-def check_plans(task: Task) -> Iterator[Plan]:
+def check_plans(task: Task, hidden: Sequence[Workload] = ()) -> Iterator[Plan]:
     """Smallest workloads first: a broken kernel is refused early. The second seed comes with shifted pointers."""
     shift = max([16, *(spec.align_bytes for spec in all_tensors(task))])
     for workload in sorted(task.of_role(Role.CHECK), key=lambda w: prod(w.axes.values())):
@@ -52,6 +55,28 @@ def check_plans(task: Task) -> Iterator[Plan]:
         yield Plan(workload, "normal", shift)
         for kind in ("uniform", "large", "tiny"):
             yield Plan(workload, kind)
+    for workload in hidden:
+        yield Plan(workload, "normal")
+
+
+def aligned_sizes(task: Task) -> Axes | None:
+    """Sizes that the task does not list: every axis a multiple of 32, so that vector and tile paths run too.
+
+    Odd check sizes alone leave such paths unseen where rank sizes are not run. None where they would be large, or
+    where a rank size is no such multiple, so that the operation may not allow one.
+    """
+    checks, ranks = task.of_role(Role.CHECK), task.of_role(Role.RANK)
+    if not checks or not ranks or not task.signature.axes:
+        return None
+    if any(rank.axes[axis] % ALIGNED for rank in ranks for axis in task.signature.axes):
+        return None
+    sizes = {
+        axis: ranks[0].axes[axis]
+        if axis in task.static
+        else min(-(-max(check.axes[axis] for check in checks) // ALIGNED) * ALIGNED, ranks[0].axes[axis])
+        for axis in task.signature.axes
+    }
+    return sizes if prod(sizes.values()) <= ALIGNED_MOST else None
 
 
 def seed_of(secret: bytes, *parts: object) -> int:

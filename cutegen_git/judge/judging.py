@@ -71,7 +71,9 @@ class Judging:
         """Everything but time."""
         task, is_real = self.session.task, self.session.device.facts.can_time
         refusal = None
-        for axes, plans in by_library(task, list(check_plans(task)), lambda plan: plan.workload.axes):
+        for axes, plans in by_library(
+            task, list(check_plans(task, self.session.hidden)), lambda plan: plan.workload.axes
+        ):
             refusal = refusal or self._small(axes, plans)
         if self.wrong:
             return self._most_telling()

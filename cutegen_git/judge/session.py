@@ -10,12 +10,13 @@ import torch
 
 from cutegen_git.hands.build import Build
 from cutegen_git.judge import baselines
-from cutegen_git.judge.cases import Case, Plan, make_case, seed_of
+from cutegen_git.judge.cases import Case, Plan, aligned_sizes, make_case, seed_of
 from cutegen_git.judge.honest import Honesty
 from cutegen_git.judge.judgement import Judgement
 from cutegen_git.judge.judging import Judging
 from cutegen_git.judge.protocol import BrokenDevice, DeviceHandle
 from cutegen_git.judge.reference import Reference
+from cutegen_git.words.errors import TaskError
 from cutegen_git.words.task import Role, Task, Workload
 from cutegen_git.words.verdict import Outcome
 
@@ -35,11 +36,24 @@ class Session:
     cache_dir: Path = field(kw_only=True)
     say: Callable[[str], None] = field(kw_only=True)
     honesty: Honesty = field(init=False)
+    hidden: tuple[Workload, ...] = field(init=False)
     tuned: baselines.Baseline | None = field(init=False, default=None)
     _rank: dict[str, list[Case]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.honesty = Honesty(self.task, self.reference)
+        self.hidden = self._hidden()
+
+    def _hidden(self) -> tuple[Workload, ...]:
+        """Sizes that no prompt shows, as far as the reference allows them."""
+        axes = aligned_sizes(self.task)
+        if axes is None or any(axes == workload.axes for workload in self.task.workloads):
+            return ()
+        try:
+            self.reference.check_signature(self.task.signature, axes)
+        except TaskError:
+            return ()
+        return (Workload(axes, Role.CHECK),)
 
     def judge(self, build: Build, *, commit: str, secret: bytes, incumbent: Build | None = None) -> Judgement:
         """The judgement on a kernel that was built. Never raises for a bad kernel."""

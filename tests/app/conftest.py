@@ -27,4 +27,5 @@ def task_folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def desk(task_folder: Path, run: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("CUTEGEN_GIT_HANDOFF", "exit")
+    monkeypatch.setenv("CUTEGEN_GIT_DEVICE", "none")
     return Desk(task_folder, run)

@@ -19,6 +19,7 @@ MODEL = "openai/kernel-coder"
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTEGEN_GIT_DEVICE", "none")
     monkeypatch.setitem(
         choose.open_model.__kwdefaults__,
         "patience",
