@@ -20,11 +20,33 @@ NOT_SUPPORTED = 801  # cudaErrorNotSupported: the kernel itself refuses these si
 SCALARS: Mapping[str, tuple[type, ...]] = {"float": (float, int), "int": (int,), "bool": (bool,)}
 
 
+class KernelLibrary(NamedTuple):
+    """The functions of a built kernel; None for those that it does without."""
+
+    launch: Any
+    workspace_bytes: Any
+    prepare: Any
+    setup: Any
+
+
+def load_library(path: Path) -> KernelLibrary:
+    loaded, pointer = ctypes.CDLL(str(path)), ctypes.c_void_p
+    functions = KernelLibrary(*(getattr(loaded, name, None) for name in KernelLibrary._fields))
+    functions.launch.argtypes = [pointer, pointer]
+    if functions.workspace_bytes:
+        functions.workspace_bytes.argtypes, functions.workspace_bytes.restype = [pointer], ctypes.c_size_t
+    if functions.prepare:
+        functions.prepare.argtypes = [pointer, pointer, pointer]
+    if functions.setup:
+        functions.setup.argtypes = [pointer]
+    return functions
+
+
 class KernelPlan(NamedTuple):
     """All that depends on shapes alone."""
 
     sizes: Sizes
-    library: Any
+    library: KernelLibrary
     data: bytes  # of Args: the axes, all else zero
     outputs: tuple[tuple[Any, Any], ...]  # shape, strides
 
@@ -44,7 +66,7 @@ class Kernel:
 
     def __init__(self, spec: KernelSpec, build: Callable[[tuple[int, ...], tuple[int, int]], Path]) -> None:
         self.spec, self.build = spec, build
-        self.libraries: dict[Any, Any] = {}
+        self.libraries: dict[Any, KernelLibrary] = {}
         self.plans: dict[Any, KernelPlan | str] = {}
         self.packed: dict[Any, PackedWeights] = {}
         self.ready: set[Any] = set()
@@ -108,20 +130,11 @@ class Kernel:
             sizes, library, bytes(data), tuple(layouts[spec.name] for spec in self.spec.outputs)
         )
 
-    def library(self, static: tuple[int, ...], capability: tuple[int, int]) -> Any:
+    def library(self, static: tuple[int, ...], capability: tuple[int, int]) -> KernelLibrary:
         """Built and loaded at the first need."""
         key = (static, capability)
         if key not in self.libraries:
-            loaded = ctypes.CDLL(str(self.build(static, capability)))
-            loaded.launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-            if hasattr(loaded, "workspace_bytes"):
-                loaded.workspace_bytes.argtypes = [ctypes.c_void_p]
-                loaded.workspace_bytes.restype = ctypes.c_size_t
-            if hasattr(loaded, "prepare"):
-                loaded.prepare.argtypes = [ctypes.c_void_p] * 3
-            if hasattr(loaded, "setup"):
-                loaded.setup.argtypes = [ctypes.c_void_p]
-            self.libraries[key] = loaded
+            self.libraries[key] = load_library(self.build(static, capability))
         return self.libraries[key]
 
     def call(
@@ -136,20 +149,15 @@ class Kernel:
                 values[spec.alias] = made.copy_(values[spec.alias])
             outputs.append(made)
         given = {spec.name: made for spec, made in zip(self.spec.outputs, outputs, strict=True)}
-        memory = bytearray(plan.data)
-        for name, form, offset in self.spec.members:
-            value = given.get(name, values.get(name))
-            if value is not None:
-                number = value.data_ptr() if isinstance(value, torch.Tensor) else value
-                struct.pack_into(form, memory, offset, number)
+        memory = self.filled(plan.data, {**values, **given})
         arguments = (ctypes.c_uint64 * (len(memory) // 8)).from_buffer(memory)
         place, stream = ctypes.addressof(arguments), self.stream(device)
         held = []  # until launch has been enqueued: afterwards the stream's order protects it
-        if hasattr(library, "workspace_bytes"):
+        if library.workspace_bytes:
             held.append(torch.empty(library.workspace_bytes(place), dtype=torch.uint8, device=device))
             struct.pack_into("<Q", memory, self.offset("workspace"), held[-1].data_ptr())
         code = self.set_up(plan, place, device)
-        if not code and hasattr(library, "prepare"):
+        if not code and library.prepare:
             code, buffer = self.pack(plan, values, place, device)
             held.append(buffer)
             struct.pack_into("<Q", memory, self.offset("packed"), buffer.data_ptr())
@@ -160,9 +168,21 @@ class Kernel:
             self.fail(code)
         return outputs
 
+    def filled(self, data: bytes, values: Mapping[str, Any]) -> bytearray:
+        """Args with the pointers and scalars of one call."""
+        memory = bytearray(data)
+        for name, form, offset in self.spec.members:
+            value = values.get(name)
+            if value is not None:
+                number = value.data_ptr() if isinstance(value, torch.Tensor) else value
+                struct.pack_into(form, memory, offset, number)
+        return memory
+
     def set_up(self, plan: KernelPlan, place: int, device: torch.device) -> int:
+        if not plan.library.setup:
+            return 0
         key = (device, tuple(plan.sizes.values()))
-        if key in self.ready or not hasattr(plan.library, "setup"):
+        if key in self.ready:
             return 0
         code: int = plan.library.setup(place)
         if not code:
