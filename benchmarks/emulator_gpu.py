@@ -9,9 +9,11 @@ and emulator over the largest value of the reference.
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +92,13 @@ def error(a: Array, b: Array, scale: float) -> float:
     return float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max() / scale)
 
 
+def prepare(case: Case, tools: toolchain.Toolchain, folder: Path) -> tuple[ctypes.CDLL, EmulatorBuild]:
+    """Both builds of one kernel."""
+    folder.mkdir()
+    library = compile_for_gpu(case, tools, folder)
+    return library, build(case.sources(), header(case.fields), tools.include_dirs, folder / "emulator")
+
+
 def main() -> None:
     tools = toolchain.find()
     assert set(SIZES) >= {c.dtype for c in CASES}
@@ -99,10 +108,9 @@ def main() -> None:
         "| kernel | shape | GPU against float64 | emulator against float64 | GPU against emulator | emulator says |"
     )
     print("|---|---|---|---|---|---|")
-    for case in CASES:
-        with tempfile.TemporaryDirectory() as name:
-            library = compile_for_gpu(case, tools, Path(name))
-            built = build(case.sources(), header(case.fields), tools.include_dirs, Path(name) / "emulator")
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = list(pool.map(lambda case: prepare(case, tools, Path(name) / case.name), CASES))
+        for case, (library, built) in zip(CASES, made, strict=True):
             for number, shape in enumerate(case.shapes):
                 inputs = case.make_inputs(shape, number)
                 expected = case.expected(inputs)

@@ -97,7 +97,7 @@ def test_folder_may_stand_before_the_verb_as_in_git(desk: Desk) -> None:
     assert desk.run("-C", str(desk.folder), "log") == 0
 
 
-@pytest.mark.parametrize("verb", ["new", "refine", "verify", "log", "show", "report", "sync", "doctor", "apply-reply", "explain-build", "explain-profile", "prompt", "next"])  # fmt: skip
+@pytest.mark.parametrize("verb", ["new", "refine", "verify", "log", "show", "report", "export", "sync", "doctor", "apply-reply", "explain-build", "explain-profile", "prompt", "next"])  # fmt: skip
 def test_every_verb_teaches_in_its_help(run: Run, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(verb, "--help") == 0
     text = capsys.readouterr().out

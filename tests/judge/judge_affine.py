@@ -65,6 +65,6 @@ VARIANTS = (
     _variant("overruns its workspace", Outcome.OUT_OF_BOUNDS, "return a.M * affine::kParts * sizeof(float);", "return a.M * affine::kParts * sizeof(float) - 4;"),
     _variant("forgets setup", Outcome.LAUNCH_FAILED, "affine::kSmemBytes);\n}", "48 * 1024);\n}"),
     _variant("keeps the sum in bf16", Outcome.PRECISION_DOWNGRADE, "  S[row] = sum;", "  S[row] = __uint_as_float((__float_as_uint(sum) + 0x8000u) & 0xffff0000u);"),
-    _variant("16-byte loads at any size", Outcome.CRASHED, "    float y = fmaf(X[row * n + i]", "    float x = reinterpret_cast<const float4*>(X + row * n + i)->x;\n    float y = fmaf(x"),
+    _variant("16-byte loads at any size", Outcome.CRASHED, "    float y = fmaf(X[row * n + i]", "    float4 v;\n    asm volatile(\"ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\" : \"=f\"(v.x), \"=f\"(v.y), \"=f\"(v.z), \"=f\"(v.w) : \"l\"(X + row * n + i));\n    float y = fmaf(v.x"),
     _variant("depends on the clock", Outcome.NONDETERMINISTIC, "  if (threadIdx.x == 0) partial[row * kParts + blockIdx.y] = sums[0];", "  if (threadIdx.x == 0) partial[row * kParts + blockIdx.y] = sums[0] * (1.f + 1.2e-7f * float(clock64() >> 3 & 1));"),
 )  # fmt: skip
