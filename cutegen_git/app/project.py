@@ -15,7 +15,7 @@ from cutegen_git.core import history as records
 from cutegen_git.core import log, taskfile
 from cutegen_git.core.history import History, Judged
 from cutegen_git.hands import machine
-from cutegen_git.hands.repo import TOOL, Identity, RefUpdate, Repo
+from cutegen_git.hands.repo import TOOL, Identity, RefChanged, RefUpdate, Repo
 from cutegen_git.words.attempt import Attempt, Commit, Label
 from cutegen_git.words.errors import RepoError, TaskError
 from cutegen_git.words.task import Task
@@ -107,10 +107,18 @@ class Project:
         commits = [commit for commit in self.attempts() if commit.attempt.task == self.task_hash]
         return History(
             records.judged(commits, self.verdicts()),
-            path_heads={ref.removeprefix(PATHS): commit for ref, commit in self.repo.refs(PATHS).items()},
+            path_heads=self._path_heads(),
             main_kernel_tree=self.repo.tree_of(self.main, KERNEL),
             lost_usd=self._lost_usd(),
         )
+
+    def _path_heads(self) -> dict[str, str]:
+        """Slug -> the attempt that leads the path: its head, or what a merge at its head brought in."""
+        heads = {ref.removeprefix(PATHS): head for ref, head in self.repo.refs(PATHS).items()}
+        attempts = set(self.repo.refs(ATTEMPTS).values())
+        merges = {slug: head for slug, head in heads.items() if head not in attempts}
+        raws = self.repo.commits(merges.values())
+        return heads | {slug: (raw.parents or (raw.id,))[-1] for slug, raw in zip(merges, raws, strict=True)}
 
     def _lost_usd(self) -> float:
         lost = 0.0
@@ -226,33 +234,71 @@ class Project:
         claim = log.Claim(
             label, verdict.device, verdict.timing, verdict_id, verdict.task, verdict.kernel_tree, verdict.judge, facts
         )  # fmt: skip
-        self.repo.tag(name, commit.id, log.render_claim(claim), at=at)
+        try:
+            self.repo.tag(name, commit.id, log.render_claim(claim), at=at)
+        except RefChanged:  # a stranger's tag has the name; the verdict stands without a claim
+            return None
         return name.removeprefix("refs/tags/")
 
     def claims(self, label: Label, device: str) -> list[str]:
-        """Short names of the tags that claim a speedup of an attempt on a device."""
-        prefix = f"refs/tags/{device}/{label}-"
-        return [
-            ref.removeprefix("refs/tags/")
-            for ref in self.repo.refs(f"refs/tags/{device}/")
-            if ref.startswith(prefix)
-        ]
+        """Short names of the tags that claim a speedup of this attempt on a device, as far as they are believed.
+
+        A stranger can push a tag of any name: one counts only if it stands on the attempt and names a verdict that counts.
+        """
+        commit = self.repo.resolve(f"{ATTEMPTS}{label}")
+        counted = {
+            log.verdict_id(log.render_verdict(v)) for found in self.verdicts().values() for v in found
+        }  # ids are of the lines as they were written
+        names = []
+        for tag in self.repo.tags(f"refs/tags/{device}/"):
+            claim = log.parse_claim(tag.message)
+            if (
+                claim
+                and tag.ref.startswith(f"refs/tags/{device}/{label}-")
+                and claim.label == label
+                and tag.target == commit
+                and claim.verdict in counted
+            ):
+                names.append(tag.ref.removeprefix("refs/tags/"))
+        return names
 
     def advance(self, judged: Judged, path: str, *, message: str | None, at: int) -> str | None:
         """Move path/<slug> to the attempt and, with a message, merge it into main. The new main, if it moved.
 
-        The merge has the attempt's tree exactly: a real merge would mix in code that nobody measured. Task
-        files come from main's era, which the attempt shares (same task hash).
+        The merge has the attempt's kernel exactly: a real merge would mix in code that nobody measured. All
+        other files are main's own, which is what the judge took them from.
         """
         commit = judged.commit
         ref = PATHS + path
         head = self.repo.resolve(ref)
-        updates = [] if head == commit.id else [RefUpdate(ref, head, commit.id)]
+        updates = []
+        if head != commit.id:
+            updates.append(RefUpdate(ref, head, self._forward(head, commit, at)))
         merged = None
         main = self.main
         if message is not None and self.repo.tree_of(main, KERNEL) != commit.kernel_tree:
-            merged = self.repo.commit(commit.tree, [main, commit.id], message, author=TOOL, at=at)
+            merged = self.repo.commit(
+                self._with_kernel(main, commit), [main, commit.id], message, author=TOOL, at=at
+            )
             updates.append(RefUpdate(MAIN, main, merged))
         if updates:
             self.repo.transaction(updates, f"advance {path} to {commit.attempt.label}")
         return merged
+
+    def _forward(self, head: str | None, commit: Commit, at: int) -> str:
+        """What a path moves to: the attempt, or where that is no descendant of its head a merge with its tree.
+
+        A path never goes back: other clones could not follow.
+        """
+        if head is None or self.repo.is_ancestor(head, commit.id):
+            return commit.id
+        label = commit.attempt.label
+        return self.repo.commit(
+            commit.tree, [head, commit.id], f"{label} takes the lead\n", author=TOOL, at=at
+        )
+
+    def _with_kernel(self, main: str, commit: Commit) -> str:
+        """Tree of main with the attempt's kernel folder in place of its own."""
+        old = {path: None for path in self.repo.entries(main, KERNEL)}
+        new = self.repo.files_at(commit.id, KERNEL)
+        return self.repo.tree_with(main, {**old, **new})

@@ -11,6 +11,8 @@ from cutegen_git.app import verify as app_verify
 from cutegen_git.app.bench import Bench, Where
 from cutegen_git.app.project import Project
 from cutegen_git.app.verify import Verified
+from cutegen_git.app.watch import stopping, watch
+from cutegen_git.app.watch_origin import Origin
 from cutegen_git.core.text import verdict_line
 from cutegen_git.hands.console import Console
 from cutegen_git.words.verdict import Outcome, Verdict
@@ -39,6 +41,13 @@ def verify(
         str | None,
         typer.Option("--not-slower-than", metavar="REV", help="Exit with 1 if clearly slower than REV."),
     ] = None,
+    follow: Annotated[
+        bool,
+        typer.Option("--watch", help="With --pending: fetch, judge and push for ever; for a GPU machine."),
+    ] = False,
+    every: Annotated[
+        float, typer.Option("--every", metavar="SECONDS", help="With --watch: between two looks.", min=1.0)
+    ] = 60.0,
     again: Annotated[bool, typer.Option("--again", help="Judge even where a verdict stands.")] = False,
     device: Annotated[
         Where,
@@ -63,9 +72,16 @@ def verify(
 
     Exit code 0: passed. 1: the kernel falls short. 125: cannot be judged here.
     """
+    if follow and not pending:
+        raise typer.BadParameter("--watch goes with --pending")
     console = Console(quiet=quiet, as_json=as_json)
     project = Project.open(folder)
     bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass, wanted=device.value)
+    if follow:
+        origin = Origin(project.repo, None, project.task.publish_transcript)
+        with stopping(console.say) as stop:
+            watch(project, bench, origin, console.say, every_s=every, stop=stop)
+        return
     record = not project.repo.is_bisecting()
     with project.repo.lock(wait_s=5.0):
         project.repo.recover()

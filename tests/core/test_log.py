@@ -83,6 +83,7 @@ def test_verdict_comes_back_from_its_line_within_600_bytes(verdict: Verdict) -> 
     assert "\n" not in line
     back = parse_verdict(line)
     assert back is not None
+    assert render_verdict(back) == line
     assert replace(back, why="") == replace(verdict, why="")
     assert verdict.why.startswith(back.why)
 
