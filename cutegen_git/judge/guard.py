@@ -21,6 +21,7 @@ from .guard_directives import directives
 from .guard_found import body
 from .guard_lexer import Macro, Source, macros, read
 
+FILE_BYTES = 256 * 1024  # a hand-written kernel has a tenth of it
 SHOWN = 5  # findings that one refusal names
 
 
@@ -47,6 +48,10 @@ class Finding:
 
 def check_sources(files: Mapping[str, bytes]) -> Finding | None:
     """The first thing in the sources that a kernel may not hold, with a few more places. Names relative to kernel/."""
+    for name, content in sorted(files.items()):
+        if len(content) > FILE_BYTES:
+            why = f"the file has {len(content)} bytes, at most {FILE_BYTES} may be"
+            return Finding(Outcome.REJECTED_BEFORE_BUILD, why, f"kernel/{name}", 1)
     sources = [read(name, content) for name, content in sorted(files.items())]
     known = macros(sources)
     found = [finding for source in sources for finding in _in_source(source, known, files)]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from cutegen_git.words.verdict import Outcome
 
 from . import guard_names, guard_words
 from .guard_found import Found, body, rejected
-from .guard_lexer import Macro, Source, Token, closing, pasted
+from .guard_lexer import LONGEST, Macro, Source, Token, closing, pasted
 
 _ASM = frozenset(["asm", "__asm__", "__asm"])
+_ATTRIBUTE_TOKENS = 200
+_ASM_CHARS = 40_000
+_DEPTH = 300  # macros in macros
 _ATTRIBUTE = frozenset(["__attribute__", "__attribute"])
 
 
@@ -57,9 +60,10 @@ def attributes(source: Source) -> Iterator[Found]:
     tokens = (*source.tokens, *(token for item in source.directives for token in body(item)))
     for place, token in enumerate(tokens):
         if token.text in _ATTRIBUTE:
-            inside = tokens[place + 1 : closing(tokens, place + 1)]
+            inside = tokens[place + 1 : closing(tokens, place + 1, _ATTRIBUTE_TOKENS)]
         elif token.text == "[[":
-            ends = (n for n in range(place, len(tokens)) if tokens[n].text == "]]")
+            within = range(place, min(len(tokens), place + _ATTRIBUTE_TOKENS))
+            ends = (n for n in within if tokens[n].text == "]]")
             inside = tokens[place : next(ends, place)]
             if not any(word.text == "gnu" for word in inside):
                 continue
@@ -74,29 +78,37 @@ def attributes(source: Source) -> Iterator[Found]:
 
 def assembly(source: Source, known: Mapping[str, Macro]) -> Iterator[Found]:
     """asm statements, their strings joined as the compiler joins them, macros for strings put in."""
-    strings = {name: _text(macro.body, known) for name, macro in known.items()}
+    strings: dict[str, str] = {}
     bodies = [directive.tokens[1:] for directive in source.directives if directive.name == "define"]
     for tokens in (source.tokens, *bodies):
         for place, token in enumerate(tokens):
             if token.text not in _ASM:
                 continue
-            opening = next(
-                (n for n in range(place, min(place + 6, len(tokens))) if tokens[n].text == "("), None
-            )
-            inside = tokens[opening : closing(tokens, opening)] if opening is not None else ()
-            text = "".join(token.value or strings.get(token.text, "") for token in inside)
+            near = range(place, min(place + 6, len(tokens)))
+            opening = next((n for n in near if tokens[n].text == "("), len(tokens))
+            inside = tokens[opening : closing(tokens, opening)]
+            text = "".join(word.value or _text(word.text, known, strings) for word in inside)
+            if len(inside) >= LONGEST or len(text) > _ASM_CHARS:
+                yield rejected("asm: this statement is too long to be looked at; split it", token.line)
+                return
             for why in _in_assembly(text):
                 yield Outcome.FORBIDDEN_CALL, why, token.line
 
 
-def _text(body: Iterable[Token], known: Mapping[str, Macro], depth: int = 0) -> str:
-    """The strings of a macro's body, those of macros in it too."""
-    if depth > 8:
-        return ""
-    return "".join(
-        token.value or (_text(known[token.text].body, known, depth + 1) if token.text in known else "")
-        for token in body
-    )
+def _text(name: str, known: Mapping[str, Macro], done: dict[str, str], depth: int = 0) -> str:
+    """The strings of a macro's body, those of macros in it too; "" for what is no macro."""
+    if name not in known or name in done:
+        return done.get(name, "")
+    if depth > _DEPTH:
+        return "…" * (_ASM_CHARS + 1)  # too long to be looked at
+    done[name] = ""  # a macro that names itself ends here
+    found = ""
+    for token in known[name].body:
+        found += token.value or _text(token.text, known, done, depth + 1)
+        if len(found) > _ASM_CHARS:
+            break
+    done[name] = found
+    return found
 
 
 def _in_assembly(text: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ def directives(source: Source, files: Mapping[str, bytes]) -> Iterator[Found]:
         yield from _conditions(source.name, directive, files)
     for place, token in enumerate(source.tokens):
         if token.text == "_Pragma":
-            text = source.strings(place, closing(source.tokens, place + 1))
+            text = source.strings(place, closing(source.tokens, place + 1, 20))
             if why := _pragma(text):
                 yield rejected(why, token.line)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
-    r'(?P<raw>(?:u8|[uUL])?R"(?P<fence>[^()\s\\]{0,16})\((?:.|\n)*?\)(?P=fence)")'
+    r'(?P<raw>(?:u8|[uUL])?R"(?P<fence>[^()\s\\]{0,16})\((?:.|\n)*?(?:\)(?P=fence)"|\Z))'
     r'|(?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*")'
     r"|(?P<comment>//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z))"
     r"|(?P<number>\.?\d(?:[eEpP][+-]|'[\w]|[\w.])*)"
@@ -22,6 +22,8 @@ _TOKEN = re.compile(
     r"|(?P<line>\n)"
     r"|(?P<mark>\#\#|%:%:|%:|::|->|<<<|>>>|\[\[|\]\]|.)"
 )
+LONGEST = 2000  # tokens of one bracket that is looked into: hostile text must not cost minutes
+MOST_PASTED = 20_000
 _SPELLED = {"%:": "#", "%:%:": "##"}  # digraphs
 
 
@@ -37,7 +39,7 @@ class Token:
     def value(self) -> str:
         """A string literal's text, without what is around it; escapes stay as written."""
         if self.kind == "raw":
-            return self.text.split("(", 1)[1].rsplit(")", 1)[0]
+            return self.text.split("(", 1)[1].rpartition(")")[0]
         return self.text.split('"', 1)[1][:-1] if self.kind == "string" else ""
 
 
@@ -80,14 +82,14 @@ def read(name: str, content: bytes) -> Source:
     return Source(name, tuple(code), tuple(directives))
 
 
-def closing(tokens: Sequence[Token], opening: int) -> int:
-    """Place behind the bracket that closes tokens[opening]; the end if there is none."""
-    depth = 0
-    for place in range(opening, len(tokens)):
+def closing(tokens: Sequence[Token], opening: int, most: int = LONGEST) -> int:
+    """Place behind the bracket that closes tokens[opening], at most `most` tokens on; the end if there is none."""
+    depth, end = 0, min(len(tokens), opening + most)
+    for place in range(opening, end):
         depth += (tokens[place].text in "([{") - (tokens[place].text in ")]}")
         if depth <= 0:
             return place + 1
-    return len(tokens)
+    return end
 
 
 def _lines(text: str) -> Iterator[list[Token]]:
@@ -173,13 +175,16 @@ def pasted(source: Source, known: dict[str, Macro]) -> Iterator[Token]:
     """Names that pasting macros make where they are used: `JOIN(cuda, Malloc)` gives `cudaMalloc`."""
     pasting = {name: macro for name, macro in known.items() if any(t.text == "##" for t in macro.body)}
     bodies = [directive.tokens[1:] for directive in source.directives if directive.name == "define"]
+    seen: set[tuple[str, str]] = set()
     for tokens in (source.tokens, *bodies):
         for place, token in enumerate(tokens):
             macro = pasting.get(token.text) if token.kind == "name" else None
-            if macro is not None:
-                given = _arguments(tokens, place + 1) if macro.parameters is not None else []
-                for word in _paste(macro, given):
-                    yield Token("name", word, token.line)
+            if macro is None or len(seen) > MOST_PASTED:
+                continue
+            given = _arguments(tokens, place + 1) if macro.parameters is not None else []
+            if (macro.name, str(given)) not in seen:
+                seen.add((macro.name, str(given)))
+                yield from (Token("name", word, token.line) for word in _paste(macro, given))
 
 
 def _arguments(tokens: Sequence[Token], opening: int) -> list[list[str]]:
@@ -188,7 +193,7 @@ def _arguments(tokens: Sequence[Token], opening: int) -> list[list[str]]:
         return []
     found: list[list[str]] = [[]]
     depth = 0
-    for token in tokens[opening : closing(tokens, opening) - 1]:
+    for token in tokens[opening : closing(tokens, opening, 100) - 1]:
         depth += (token.text in "([{") - (token.text in ")]}")
         if token.text == "," and depth == 1:
             found.append([])

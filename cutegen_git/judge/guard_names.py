@@ -54,7 +54,7 @@ QUALIFIED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), why)
     for pattern, why in (
         (r"(?:std)?::(?:thread|jthread|async|this_thread|packaged_task|system|fork|raise|signal)", _PROCESS),
-        (r"(?:std)?::(?:exit|atexit|at_quick_exit|terminate)", _EXIT),
+        (r"(?:std)?::(?:atexit|at_quick_exit)", _EXIT),
         (r"(?:std)?::(?:clock|time|chrono)", _CLOCK),
         (r"std::(?:filesystem|basic_\w*fstream)|::(?:open|read|write)", _FILES),
         (r"::(?:socket|connect)", _NETWORK),
@@ -82,12 +82,13 @@ _MATH = (
     " nextafter pow remainder remquo rint round roundeven scalbln scalbn sin sincos sinh sqrt tan tanh tgamma trunc"
     " j0 j1 jn y0 y1 yn"
 )
+# exit is what nvcc puts into the host half of every __device__ function; who calls it is seen to crash.
 _LIBC = (
     "memcpy memmove memset memcmp memchr strlen strcmp strncmp strcpy strncpy strcat strncat strchr strrchr strstr strnlen"
     " __memcpy_chk __memmove_chk __memset_chk __strcpy_chk __strncpy_chk __strcat_chk"
     " printf fprintf vprintf vfprintf sprintf snprintf vsnprintf puts putchar fputs fputc putc fwrite fflush stdout stderr"
     " __printf_chk __fprintf_chk __sprintf_chk __snprintf_chk __vsnprintf_chk __vfprintf_chk"
-    " malloc free calloc realloc aligned_alloc posix_memalign abort __assert_fail __stack_chk_fail __errno_location"
+    " malloc free calloc realloc aligned_alloc posix_memalign abort exit __assert_fail __stack_chk_fail __errno_location"
     " abs labs llabs div ldiv lldiv qsort bsearch strtol strtoul strtod atoi"
     " pthread_mutex_lock pthread_mutex_unlock pthread_mutex_trylock pthread_mutex_init pthread_mutex_destroy pthread_once"
     " __pthread_key_create pthread_self pthread_getspecific pthread_setspecific pthread_key_create __once_proxy"
@@ -118,7 +119,7 @@ SYMBOLS: tuple[tuple[re.Pattern[str], str], ...] = (
         (r"socket\w*|connect|bind|listen|accept4?|send\w*|recv\w*|getaddrinfo|gethostby\w+", _NETWORK),
         (r"clock|time|times|ftime|getrusage", _CLOCK),
         (r"environ|__environ|uname|getpid|getppid|gethostname|sysconf|getauxval|rand\w*|srand\w*|getrandom|getentropy|dl_iterate_phdr", _ENVIRONMENT),
-        (r"exit|atexit|on_exit", _EXIT),
+        (r"atexit|on_exit", _EXIT),
         (r"Py_?[A-Z]\w*|_ZN(?:K)?(?:2at|5torch|3c10|6thrust)\w+", _LIBRARY),
     )),
 )  # fmt: skip

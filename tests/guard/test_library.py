@@ -53,7 +53,7 @@ IMPORTS = {
     "chrono": ("#include <chrono>\nlong f() { return std::chrono::steady_clock::now().time_since_epoch().count(); }", "clocks"),
     "environment": ('#include <stdlib.h>\nbool f() { return getenv("CI"); }', "environment"),
     "random": ("#include <random>\nint f() { return std::random_device()(); }", "environment"),
-    "exit": ("#include <stdlib.h>\nvoid f() { exit(0); }", "cudaError_t"),
+    "exit": ("#include <unistd.h>\nvoid f() { _exit(0); }", "cudaError_t"),
     "cudaMalloc": ('extern "C" int cudaMalloc(void**, unsigned long); int f(void** p) { return cudaMalloc(p, 4); }', "workspace"),
     "stream": ('extern "C" int cudaStreamCreate(void**); int f(void** p) { return cudaStreamCreate(p); }', "stream"),
     "cublas": ('extern "C" int cublasCreate_v2(void**); int f(void** p) { return cublasCreate_v2(p); }', "CuTe"),
