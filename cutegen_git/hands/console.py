@@ -26,13 +26,13 @@ class Console:
         if self.quiet:
             return
         self._close_line()
-        Rich(stderr=True, highlight=False, soft_wrap=True).print(Text(text, style=style))
+        Rich(stderr=True, highlight=False, soft_wrap=True).print(Text(shown(text), style=style))
 
     def busy(self, text: str) -> None:
         """What is being done now: replaces itself on a terminal, a plain line elsewhere."""
         if self.quiet:
             return
-        stamp = f"[{time.monotonic() - self.started_s:6.1f}s] {text}"
+        stamp = f"[{time.monotonic() - self.started_s:6.1f}s] {shown(text)}"
         if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
             sys.stderr.write(f"\r\x1b[K{stamp[:160]}")
             self._line_open = True
@@ -48,10 +48,17 @@ class Console:
                 sys.stdout.write(json.dumps(record, default=str, ensure_ascii=False) + "\n")
                 sys.stdout.flush()
             return
-        Rich(highlight=False, soft_wrap=True).print(Text(text, style=style))
+        Rich(highlight=False, soft_wrap=True).print(Text(shown(text), style=style))
 
     def _close_line(self) -> None:
         if self._line_open:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self._line_open = False
+
+
+def shown(text: str) -> str:
+    """The text as a terminal may get it: models and compilers write control characters too."""
+    return "".join(
+        char if char in "\n\t" or char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text
+    )

@@ -11,6 +11,7 @@ from cutegen_git.core import policy
 from cutegen_git.core.history import NO_DEVICE, History
 from cutegen_git.core.policy import Setting, next_move
 from cutegen_git.words.attempt import Attempt, Commit, Label, Spend
+from cutegen_git.words.device import EMULATOR
 from cutegen_git.words.move import Advance, Fix, Generate, Measure, Optimise, Stop, Wait
 from cutegen_git.words.task import Limits
 from cutegen_git.words.verdict import JUDGE_VERSION, Outcome, Timing, Verdict
@@ -18,6 +19,7 @@ from cutegen_git.words.verdict import JUDGE_VERSION, Outcome, Timing, Verdict
 HOME = "rtx4090"
 AT_HOME = Setting(Limits(attempts=20, fixes=2), HOME, HOME)
 ON_LAPTOP = replace(AT_HOME, here=NO_DEVICE)
+EMULATED = replace(AT_HOME, here=EMULATOR, limits=Limits(fixes=2, unmeasured=2))
 
 
 def attempt(
@@ -177,3 +179,38 @@ def test_reply_that_gave_nothing_has_no_credit_for_its_parents_kernel() -> None:
     history = story([attempt(1, "generate"), idle], [verdict(1, speedup=1.0)], 1, 1)
     assert history.attempts[1].speedup(HOME) is None
     assert next_move(history, AT_HOME) == Fix(Label(2), "base", 1)
+
+
+def test_on_the_emulator_a_checked_attempt_is_the_next_base() -> None:
+    checked = verdict(1, device=EMULATOR)
+    assert next_move(story([attempt(1, "generate")], [checked]), EMULATED) == Optimise(Label(1), "base")
+
+
+def test_on_the_emulator_an_attempt_that_it_refused_is_repaired() -> None:
+    commits = [attempt(1, "generate"), attempt(2)]
+    verdicts = [verdict(1, device=EMULATOR), verdict(2, Outcome.RACE, device=EMULATOR)]
+    assert next_move(story(commits, verdicts), EMULATED) == Fix(Label(2), "base", 1)
+
+
+def test_run_ahead_ends_at_its_limit_and_names_what_waits() -> None:
+    commits = [attempt(1, "generate"), attempt(2)]
+    move = next_move(story(commits, [verdict(n, device=EMULATOR) for n in (1, 2)]), EMULATED)
+    assert isinstance(move, Wait)
+    assert "0001, 0002 wait for `cutegen-git verify --pending` on rtx4090" in move.why
+
+
+def test_what_the_home_device_measured_no_longer_counts_as_ahead() -> None:
+    commits = [attempt(1, "generate"), attempt(2)]
+    verdicts = [verdict(1, device=EMULATOR), verdict(2, device=EMULATOR), verdict(1, speedup=1.0)]
+    assert next_move(story(commits, verdicts, 1, 1), EMULATED) == Optimise(Label(2), "base")
+
+
+def test_emulator_verdict_neither_moves_a_path_nor_keeps_the_gpu_from_measuring() -> None:
+    history = story([attempt(1, "generate")], [verdict(1, device=EMULATOR)])
+    assert policy.next_advance(history, EMULATED) is None
+    assert isinstance(next_move(history, AT_HOME), Measure)
+
+
+def test_what_the_emulator_cannot_run_waits_for_the_gpu() -> None:
+    history = story([attempt(1, "generate")], [verdict(1, Outcome.UNSUPPORTED, device=EMULATOR)])
+    assert isinstance(next_move(history, EMULATED), Wait)
