@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cutegen_git.hands import signing
 from cutegen_git.hands.repo import Repo
-from cutegen_git.words.errors import CutegenError, ToolError
+from cutegen_git.words.errors import CutegenError, TaskError, ToolError
 from cutegen_git.words.task import Task
 
 KEY_VARIABLE = "CUTEGEN_GIT_SIGNING_KEY"  # environment: file of this runner's private key
@@ -40,6 +40,28 @@ def key_of(task: Task, runner: str) -> str | None:
     """The public key that main lists for a runner; None where it lists none."""
     listed = task.runners.get(runner)
     return listed.key if listed else None
+
+
+def key_file_for(task: Task, runner: str, env: Mapping[str, str]) -> Path | None:
+    """The private key that this machine signs with as a runner; None where it signs nothing.
+
+    TaskError where main lists a key for the runner and this machine has none, or another: nothing that it wrote
+    would count, which is better known before a GPU has worked for it.
+    """
+    named, listed = env.get(KEY_VARIABLE, "").strip(), key_of(task, runner)
+    if not named:
+        if listed is None:
+            return None
+        raise TaskError(
+            f"[runners] lists a key for {runner}: its verdicts count only when signed; set {KEY_VARIABLE} to the file of"
+            " the private key"
+        )
+    file = Path(named).expanduser()
+    if listed is not None:
+        probe = f"{runner} signs".encode()
+        if not signing.check(probe, signing.sign(probe, file, signing.VERDICT), listed, signing.VERDICT):
+            raise TaskError(f"{file} is not the key that [runners] lists for {runner}")
+    return file
 
 
 def sign_line(repo: Repo, runner: str, commit: str, line: str, namespace: str, key_file: Path) -> None:

@@ -15,7 +15,7 @@ from cutegen_git.app.project import notes_ref
 from cutegen_git.core import log
 from cutegen_git.hands import signing
 from cutegen_git.hands.repo import TOOL, RefUpdate
-from cutegen_git.words.errors import CutegenError
+from cutegen_git.words.errors import CutegenError, TaskError
 
 pytestmark = pytest.mark.skipif(not signing.is_available(), reason="no ssh-keygen")
 RUNNER, ID = "rtx4090-lab", "0123456789ab"
@@ -143,3 +143,16 @@ def test_altered_tag_is_seen(stall: Stall, key: Path) -> None:
     report = claims.offline(stall.project, tag)
     assert report.exit_code == 1
     assert "the tag is signed by another key than [runners] lists, or was altered" in report.text
+
+
+def test_runner_with_a_listed_key_must_have_it(stall: Stall, key: Path, tmp_path: Path) -> None:
+    def chosen(env: dict[str, str], runner: str = RUNNER) -> Path | None:
+        return claims_sign.key_file_for(stall.project.task, runner, env)
+
+    assert chosen({claims_sign.KEY_VARIABLE: str(key)}) == key
+    assert chosen({}, "a-laptop") is None
+    assert chosen({claims_sign.KEY_VARIABLE: str(key)}, "a-laptop") == key
+    with pytest.raises(TaskError, match="count only when signed"):
+        chosen({})
+    with pytest.raises(TaskError, match="is not the key"):
+        chosen({claims_sign.KEY_VARIABLE: str(make_key(tmp_path, "other"))})
