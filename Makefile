@@ -11,6 +11,8 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3.10 pyth
 	then echo $$python; break; fi; done)
 PIP_ARGS ?=
 PYTEST_ARGS ?=
+# Compilers take 2 GB each, so never more than four at once.
+PYTEST := $(BIN)/pytest -m 'not gpu' -n auto --maxprocesses 4 --dist worksteal --durations 15
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -46,14 +48,14 @@ demo: setup
 	$(BIN)/cutegen-git refine demo
 
 test: setup
-	$(BIN)/pytest -m 'not gpu' $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m 'not gpu' $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 
 clean:
 	rm -rf $(VENV) demo
