@@ -10,7 +10,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,9 +32,22 @@ from .project import Project
 if TYPE_CHECKING:
     from cutegen_git.devices.emulator.device import EmulatorDevice
     from cutegen_git.devices.gpu.device import GpuDevice
+    from cutegen_git.judge.protocol import DeviceHandle
     from cutegen_git.judge.session import Judgement, Session
 
 Say = Callable[[str], None]
+# What an emulator can show the line of.
+EXPLAINED = (
+    Outcome.WRONG_RESULT,
+    Outcome.NON_FINITE_OUTPUT,
+    Outcome.OUT_OF_BOUNDS,
+    Outcome.UNINITIALISED_READ,
+    Outcome.RACE,
+    Outcome.CRASHED,
+    Outcome.LAUNCH_FAILED,
+    Outcome.NONDETERMINISTIC,
+)
+EXPLANATION_LINES = 12
 KERNEL_SUFFIXES = (".cu", ".cuh")
 
 
@@ -132,7 +145,10 @@ class Bench:
             return self._judging(commit, finding, seconds=seconds, resources=resources)
         if self.here == EMULATOR:
             return self._emulated(commit, sources, built, seconds, resources)
-        return self._on_device(commit, built, incumbent, seconds, resources)
+        judged = self._on_device(commit, built, incumbent, seconds, resources)
+        return (
+            self._explained(judged, commit, sources, built) if judged.verdict.outcome in EXPLAINED else judged
+        )
 
     def build(self, sources: Mapping[str, bytes]) -> builder.Build:
         """The library for this task and, where a device is here, for that device."""
@@ -202,6 +218,25 @@ class Bench:
         finding = _Finding(found.outcome, found.why, EMULATOR)
         return Judging(self._verdict(commit, finding, spent, resources, found), found.feedback)
 
+    def _explained(
+        self, judged: Judging, commit: Commit, sources: Mapping[str, bytes], built: builder.Build
+    ) -> Judging:
+        """The same verdict; the feedback also says what the emulator saw: line, thread, buffer."""
+        if emulator_missing():
+            return judged
+        self.say(f"{commit.attempt.label}: {judged.verdict.outcome.value}; asking the emulator why")
+        program = self.emulator().build(self.project.task, sources, built)
+        if not isinstance(program, builder.Build):
+            return judged
+        found = self._new_session(self.emulator()).judge(
+            program, commit=commit.id, secret=secrets.token_bytes(16)
+        )
+        lines = found.feedback.splitlines()[:EXPLANATION_LINES]
+        if not lines:
+            return judged
+        said = "\n".join([f"On the CPU emulator ({found.outcome.value}):", *lines])
+        return replace(judged, feedback=f"{judged.feedback}\n\n{said}".strip())
+
     def emulator(self) -> EmulatorDevice:
         """The emulator, opened at the first kernel."""
         if self._emulator is None:
@@ -214,19 +249,16 @@ class Bench:
     def session(self) -> Session:
         """The judge's session, opened at the first kernel that builds."""
         if self._session is None:
-            from cutegen_git.judge import reference
-            from cutegen_git.judge.session import Session
-
             self.say("opening the judge: torch and references (first kernel only)")
-            loaded = reference.load(self.project.reference, self.project.task)
-            self._session = Session(
-                self.project.task,
-                loaded,
-                self.gpu or self.emulator(),
-                cache_dir=self.cache.root / "judge",
-                say=self.say,
-            )
+            self._session = self._new_session(self.gpu or self.emulator())
         return self._session
+
+    def _new_session(self, device: DeviceHandle) -> Session:
+        from cutegen_git.judge import reference
+        from cutegen_git.judge.session import Session
+
+        loaded = reference.load(self.project.reference, self.project.task)
+        return Session(self.project.task, loaded, device, cache_dir=self.cache.root / "judge", say=self.say)
 
     def _judging(
         self,

@@ -110,3 +110,23 @@ def test_recorded_race_of_the_example_is_found_with_its_line(
     shown = capsys.readouterr().out
     assert "data of a cp.async touched before its wait" in shown
     assert "called from line 176" in shown
+
+
+def test_failed_check_on_a_gpu_is_explained_by_the_emulator(emulated: Desk) -> None:
+    """The GPU's verdict is given; the build, the emulator and what it says are real."""
+    from dataclasses import replace
+
+    from cutegen_git.app.bench import Bench, Judging
+    from cutegen_git.app.project import Project
+    from cutegen_git.words.verdict import Outcome
+
+    emulated.play(new_file(KERNEL.replace("if (i < n)", "if (i <= n)")))
+    project = Project.open(emulated.folder)
+    bench = Bench(project, lambda line: None, wanted="emulator")
+    [commit] = project.attempts()
+    sources = project.kernel_files(commit.id)
+    verdict = replace(project.verdicts()[commit.id][0], outcome=Outcome.WRONG_RESULT, device="rtx4090")
+    told = bench._explained(Judging(verdict, "z is wrong"), commit, sources, bench.build(sources))
+    assert told.verdict is verdict
+    assert told.feedback.startswith("z is wrong\n\nOn the CPU emulator (out-of-bounds):\n")
+    assert "kernel.cu:5" in told.feedback
