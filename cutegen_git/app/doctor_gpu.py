@@ -31,9 +31,7 @@ def look() -> Found | str:
 def gpu(found: Found | str, home: str | None) -> Finding:
     """The card that judges here, and whether its verdicts move main."""
     if isinstance(found, str):
-        matters = (
-            "kernels are judged on a GPU; here they are compiled, and elsewhere `verify --pending` judges"
-        )
+        matters = "kernels are timed on a GPU; without one the emulator checks them, and `verify --pending` elsewhere measures"
         return Finding(
             "GPU", State.MISSING, found, matters, "use a Linux machine with an NVIDIA GPU and driver"
         )

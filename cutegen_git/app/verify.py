@@ -48,6 +48,10 @@ def targets(project: Project, revisions: Sequence[str], *, pending: bool, here: 
             project.find(revision) or _of_merge(project, revision) or project.adopt(revision, machine.now_s())
         )
         if commit is None:
+            if revision == "best":
+                raise RepoError(
+                    f"no attempt is measured on {project.task.device} yet: run `cutegen-git verify --pending` there"
+                )
             raise RepoError(
                 f"{revision} is no attempt and no commit with files under kernel/; `cutegen-git log` lists the attempts"
             )

@@ -57,6 +57,11 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_wheel_holds_data_licence_and_every_module(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
+    folder = ROOT / "cutegen_git"
+    others = [
+        path for path in folder.rglob("*") if path.suffix in (".j2", ".css", ".cu", ".cuh", ".h", ".cpp")
+    ]
+    assert {path.relative_to(ROOT).as_posix() for path in others} <= names
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "cutegen_git").rglob("*.py")}
     assert modules <= names
     for folder in ("prompts", "kernel_repo_template", "examples/gemm"):
@@ -91,5 +96,22 @@ def test_installed_tool_finds_its_data(installed: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_every_command_explains_itself_without_the_extras(installed: Path, tmp_path: Path) -> None:
-    for command in ("new", "refine", "verify", "log", "show", "sync", "doctor"):
+    for command in ("new", "refine", "verify", "log", "show", "report", "export", "sync", "doctor"):
         assert "Usage" in _run(installed / "cutegen-git", command, "--help", cwd=tmp_path)
+
+
+@pytest.mark.slow
+def test_installed_tool_replays_and_reviews_the_example_without_torch(
+    installed: Path, tmp_path: Path
+) -> None:
+    tool = installed / "cutegen-git"
+    _run(tool, "new", "g", "--example", "gemm", cwd=tmp_path)
+    assert "0007  passed  0.96x" in _run(tool, "refine", "g", cwd=tmp_path)
+    assert "0007" in _run(tool, "log", "-C", "g", cwd=tmp_path)
+    _run(tool, "report", "-C", "g", "-o", "report.html", cwd=tmp_path)
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+def test_installed_tool_has_its_manual(installed: Path) -> None:
+    assert (installed.parent / "share" / "man" / "man1" / "git-cutegen.1").is_file()
