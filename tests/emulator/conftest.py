@@ -13,6 +13,7 @@ import pytest
 from cutegen_git.devices.emulator.build import EmulatorBuild, build
 from cutegen_git.devices.emulator.call import EmulatorCall, Pointer, Role, Scalar
 from cutegen_git.devices.emulator.run import ORDERS, EmulatorRun, run
+from cutegen_git.devices.emulator.runtime import engine_hash
 from cutegen_git.hands import toolchain
 from cutegen_git.words.errors import TaskError, ToolError
 
@@ -41,17 +42,6 @@ def builder(include_dirs: list[Path], tmp_path_factory: pytest.TempPathFactory) 
         return build(files, header, include_dirs, root / key, timeout_s=options.get("timeout_s", 300))
 
     return make
-
-
-def engine_hash() -> bytes:
-    """Changes with every file of the emulator."""
-    import cutegen_git.devices.emulator as package
-
-    total = hashlib.sha256()
-    for path in sorted(Path(package.__file__).parent.rglob("*")):
-        if path.is_file() and path.suffix in {".py", ".h", ".cpp"}:
-            total.update(path.read_bytes())
-    return total.digest()
 
 
 DTYPES = {"float32": "float", "float64": "double", "int32": "int32_t", "int64": "int64_t", "int8": "int8_t", "uint8": "uint8_t",

@@ -29,6 +29,7 @@ from .call import EmulatorCall, Pointer, Role, Scalar
 from .report import Report
 from .rewrite import Unsupported
 from .run import ORDERS, EmulatorRun, RunStatus, run
+from .runtime import engine_hash
 
 CALL_TIMEOUT_S = 120.0
 BUILD_TIMEOUT_S = 240.0
@@ -168,14 +169,11 @@ class EmulatorDevice:
         return Build(True, tuple(libraries), EMULATOR, "", 0, built.seconds, built.cached)
 
     def _program(self, header: str, sources: Mapping[str, bytes]) -> EmulatorBuild:
-        parts = [self.toolchain.identity.encode(), header.encode()]
-        parts += [part for name, data in sorted(sources.items()) for part in (name.encode(), data)]
-        digest = hashlib.sha256(b"\0".join(parts) + emulated.__file__.encode()).hexdigest()[:32]
         return emulated.build(
             sources,
             header,
             self.toolchain.include_dirs,
-            self.folder / "programs" / digest,
+            self.folder / "programs" / program_key(self.toolchain.identity, header, sources),
             timeout_s=BUILD_TIMEOUT_S,
             runtime_dir=self.folder / "runtime",
         )
@@ -208,6 +206,13 @@ class EmulatorDevice:
 
     def probe(self) -> str:
         return ""
+
+
+def program_key(toolchain: str, header: str, sources: Mapping[str, bytes]) -> str:
+    """The name of a program's folder: everything that the program is made from, the emulator included."""
+    parts = [engine_hash(), toolchain.encode(), header.encode()]
+    parts += [part for name, data in sorted(sources.items()) for part in (name.encode(), data)]
+    return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()[:32]
 
 
 def trouble_of(found: EmulatorRun) -> Trouble | None:

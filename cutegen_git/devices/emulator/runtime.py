@@ -33,6 +33,15 @@ def default_folder() -> Path:
     return Path(cache) / "cutegen-git" / "emulator"
 
 
+def engine_hash() -> bytes:
+    """Changes with every file of the emulator: what it built or found before is then of no use."""
+    total = hashlib.sha256()
+    for path in sorted(NATIVE.parent.rglob("*")):
+        if path.is_file() and path.suffix in {".py", ".h", ".cpp"}:
+            total.update(path.relative_to(NATIVE.parent).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.digest()
+
+
 def machine_flags() -> tuple[str, ...]:
     """Half-precision conversion and wide vectors where the processor has them."""
     try:
