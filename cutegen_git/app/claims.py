@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from cutegen_git.core.log import Claim
 
 from .claims_check import answers
-from .claims_evidence import Answer, Line, find_tag, gather, no, ok
+from .claims_evidence import Answer, Line, find_tag, gather, is_claim, no, ok
 from .claims_fate import Standing, fates, judge_claim, newest, standing, withdraw
 from .claims_line import ClaimLine, Fate
 from .project import Project
 
-__all__ = ["OfflineReport", "Standing", "judge_claim", "offline", "standing", "withdraw"]
+__all__ = ["OfflineReport", "Standing", "is_claim", "judge_claim", "offline", "standing", "withdraw"]
 
 FALLS_SHORT, CANNOT_JUDGE = 1, 125
 

@@ -110,3 +110,10 @@ def find_tag(project: Project, name: str) -> RawTag:
         return tags[meant[0]]
     names = ", ".join(meant or sorted(tags)) or "none"
     raise RepoError(f"{name} names {'several claims' if meant else 'no claim'}; there are {names}")
+
+
+def is_claim(project: Project, name: str) -> bool:
+    """True for the name of a tag whose message is a claim."""
+    ref = f"refs/tags/{name.removeprefix('refs/tags/')}"
+    tags = [tag for tag in project.repo.tags() if tag.ref == ref]
+    return any(log.parse_claim(signing.split(tag.message)[0]) for tag in tags)
