@@ -5,14 +5,10 @@ A bench is opened once a run; the judge's session behind it keeps torch, inputs,
 
 from __future__ import annotations
 
-import platform
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,9 +21,11 @@ from cutegen_git.hands.cache import Cache
 from cutegen_git.words.attempt import Commit
 from cutegen_git.words.device import EMULATOR, Device
 from cutegen_git.words.errors import ToolError
-from cutegen_git.words.verdict import Outcome, Resources, Timing, Verdict
+from cutegen_git.words.verdict import Outcome, Resources, Verdict
 
+from .bench_facts import refuse, rounded, worst_resources
 from .project import Project
+from .where import emulator_missing
 
 if TYPE_CHECKING:
     from cutegen_git.devices.emulator.device import EmulatorDevice
@@ -48,16 +46,6 @@ EXPLAINED = (
     Outcome.NONDETERMINISTIC,
 )
 EXPLANATION_LINES = 12
-KERNEL_SUFFIXES = (".cu", ".cuh")
-
-
-class Where(str, Enum):
-    """What `--device` may say."""
-
-    AUTO = "auto"
-    GPU = "gpu"
-    EMULATOR = "emulator"
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,52 +291,6 @@ class Bench:
             "Precision": f"{task.precision.policy}, accumulate {task.precision.accumulate}",
             "Workloads": " ".join(w.label() for w in task.workloads if w.role.value == "rank"),
         }
-
-
-def emulator_missing() -> str:
-    """Why the emulator cannot run here; "" if it can."""
-    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
-        return f"the emulator runs on x86-64 Linux, not on {platform.system()} {platform.machine()}"
-    if shutil.which(machine.environment().get("CUTEGEN_GIT_CXX", "g++")) is None:
-        return "the emulator needs g++ (Debian, Ubuntu: apt-get install g++)"
-    if find_spec("torch") is None:
-        return "the judge needs torch (pip install 'cutegen-git[judge]')"
-    return ""
-
-
-def refuse(sources: Mapping[str, bytes], odd_files: Mapping[str, str]) -> str:
-    """Why a kernel folder may not be built; "" if it may. First form of the guard (judge.md, section 2)."""
-    for path, what in odd_files.items():
-        return f"{path} is {what}; kernel/ may hold only plain files"
-    if not any(name.endswith(".cu") for name in sources):
-        return "kernel/ holds no .cu file"
-    odd = [name for name in sources if not name.endswith(KERNEL_SUFFIXES) or "/" in name]
-    if odd:
-        return f"kernel/ may hold only *.cu and *.cuh, not {', '.join(sorted(odd)[:3])}"
-    return ""
-
-
-def rounded(timing: Timing) -> Timing:
-    """To what measuring can tell: nanoseconds, and four decimals of a ratio."""
-    return Timing(
-        speedup=round(timing.speedup, 4),
-        low=round(timing.low, 4),
-        high=round(timing.high, 4),
-        device_us=round(timing.device_us, 3),
-        call_us=round(timing.call_us, 3),
-        baseline=timing.baseline,
-        baseline_us=round(timing.baseline_us, 3),
-    )
-
-
-def worst_resources(built: builder.Build) -> Resources | None:
-    """Of the kernel with most registers, in the code that runs; None where ptxas said nothing."""
-    runs = built.code.rpartition("->")[2]
-    kernels = [kernel for library in built.libraries for kernel in library.resources if kernel.arch == runs]
-    if not kernels:
-        return None
-    worst = max(kernels, key=lambda kernel: kernel.registers)
-    return Resources(worst.registers, worst.smem_bytes, worst.spill_store_bytes + worst.spill_load_bytes)
 
 
 def _texts(sources: Mapping[str, bytes]) -> dict[str, str]:

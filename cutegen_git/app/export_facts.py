@@ -10,7 +10,7 @@ from cutegen_git.words.device import EMULATOR
 from cutegen_git.words.errors import RepoError
 from cutegen_git.words.verdict import Outcome, Verdict
 
-from .bench import refuse
+from .bench_facts import refuse
 from .export_task import Exported
 from .project import Project
 from .story import interval_text

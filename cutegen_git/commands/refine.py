@@ -11,8 +11,9 @@ import typer
 from cutegen_git.app import refine as app_refine
 from cutegen_git.app import replay
 from cutegen_git.app import verify as app_verify
-from cutegen_git.app.bench import Bench, Where
+from cutegen_git.app.bench import Bench
 from cutegen_git.app.project import Project
+from cutegen_git.app.where import Where
 from cutegen_git.core import policy, taskfile
 from cutegen_git.hands import machine
 from cutegen_git.hands.console import Console

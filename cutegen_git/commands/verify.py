@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from cutegen_git.app import verify as app_verify
-from cutegen_git.app.bench import Bench, Where
+from cutegen_git.app.bench import Bench
 from cutegen_git.app.project import Project
 from cutegen_git.app.verify import Verified
 from cutegen_git.app.watch import stopping, watch
 from cutegen_git.app.watch_origin import Origin
+from cutegen_git.app.where import Where
 from cutegen_git.core.text import verdict_line
 from cutegen_git.hands.console import Console
 from cutegen_git.words.verdict import Outcome, Verdict

@@ -6,23 +6,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 
 from cutegen_git.core import roofline, stats
 from cutegen_git.core.feedback.check import where_it_fails
 from cutegen_git.hands.build import Build
+from cutegen_git.judge.baselines import Baseline
 from cutegen_git.judge.cases import Case, Plan, Stage, check_plans, make_case, seed_of
 from cutegen_git.judge.checks import Checker, Refusal
+from cutegen_git.judge.honest import Honesty
 from cutegen_git.judge.judgement import Judgement
-from cutegen_git.judge.protocol import BrokenDevice, Candidate, Trouble
+from cutegen_git.judge.protocol import BrokenDevice, Candidate, DeviceHandle, Trouble
+from cutegen_git.judge.reference import Reference
 from cutegen_git.judge.timing import Sampler
-from cutegen_git.words.task import Axes, Role, Task
+from cutegen_git.words.task import Axes, Role, Task, Workload
 from cutegen_git.words.verdict import Outcome, Timing
-
-if TYPE_CHECKING:
-    from cutegen_git.judge.session import Session
 
 _PROBED = (Outcome.CRASHED, Outcome.TIMEOUT, Outcome.LAUNCH_FAILED)
 # After these the process still works, and other sizes tell the model more.
@@ -44,11 +44,28 @@ def by_library(
         yield axes_of(group[0]), group
 
 
+class Resident(Protocol):
+    """What outlives one verdict: the session."""
+
+    task: Task
+    reference: Reference
+    device: DeviceHandle
+    honesty: Honesty
+    hidden: tuple[Workload, ...]
+    tuned: Baseline | None
+
+    def rank_cases(self, seed: int) -> Mapping[str, Sequence[Case]]: ...
+
+    def baseline(self) -> Baseline: ...
+
+    def weights(self) -> dict[str, float]: ...
+
+
 @dataclass
 class Judging:
     """Judges one build once."""
 
-    session: Session
+    session: Resident
     build: Build
     seed: int
     incumbent: Build | None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from desk import KERNEL, REFERENCE, TASK
 
-from cutegen_git.app.bench import rounded
+from cutegen_git.app.bench_facts import rounded
 from cutegen_git.app.project import Project
 from cutegen_git.core import stats
 from cutegen_git.hands.repo import Identity, Repo
