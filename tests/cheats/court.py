@@ -99,6 +99,12 @@ def built_side_by_side(
         return dict(pool.map(one, exhibits))
 
 
+def or_trouble(built: Build) -> Build | Trouble:
+    """The build, or its error as a judge says it."""
+    errors = [line for line in built.log.splitlines() if "error" in line]
+    return built if built.ok else Trouble(Outcome.BUILD_ERROR, (errors or [built.log])[0])
+
+
 def unbuilt() -> Build:
     """What an emulator's build asks for and does not look into: one library, no static sizes."""
     return Build(True, (Library({}, Path("none"), (), ()),), "sm_89", "", 0, 0.0, False)
