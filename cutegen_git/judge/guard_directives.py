@@ -22,7 +22,7 @@ def directives(source: Source, files: Mapping[str, bytes]) -> Iterator[Found]:
             why = _pragma(directive.text)
         elif directive.name in ("define", "undef"):
             why = _definition(directive)
-        elif directive.name == "line" or directive.text[:1].isdigit():
+        elif directive.name == "line" or (not directive.name and directive.text[:1].isdigit()):
             why = "#line: places in messages must be true"
         if why:
             yield rejected(why, directive.line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _CXX = (
-    "algorithm any array atomic bit bitset cassert cctype cerrno cfenv cfloat charconv cinttypes climits cmath complex concepts"
+    "algorithm any array atomic bit bitset cassert cctype cerrno cfenv cfloat charconv cinttypes ciso646 climits cmath complex concepts"
     " cstdarg cstddef cstdint cstdio cstdlib cstring deque exception forward_list functional initializer_list iomanip ios"
     " iosfwd iostream istream iterator limits list map memory mutex new numbers numeric optional ostream queue ranges ratio"
     " set shared_mutex span sstream stack stdexcept streambuf string string_view system_error tuple type_traits typeindex"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cutegen_git.hands import data
-from cutegen_git.judge.guard import check_sources
+from cutegen_git.hands import data, toolchain
+from cutegen_git.judge.guard import FILE_BYTES, check_sources
+from cutegen_git.words.errors import TaskError, ToolError
 from cutegen_git.words.verdict import Outcome
 
 ROOT = Path(__file__).parents[1]
@@ -119,6 +120,7 @@ TEXTS = {
     "the date": ("const char* when = __TIME__;", "same library"),
     "the emulator": ("#ifdef EMU_CUDA_ARCH\n#endif", "who judges"),
     "the place": ('#line 1 "reference.py"', "true"),
+    "the place, short": ('# 1 "reference.py"', "true"),
 }
 
 
@@ -164,6 +166,7 @@ HONEST = {
     "own helper": "inline cudaError_t cudaCheck(cudaError_t e) { return e; }",
     "architecture": "#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 800)\n#define FAST 1\n#endif",
     "guards": "#ifndef __KERNEL_CUH__\n#define __KERNEL_CUH__\n#endif",
+    "switches": "#if 1\n#define FAST 1\n#elif 2\n#else\n#endif\n#if 0 // left out\nint main() { cudaMalloc(&p, 4); }\n#endif",
     "unroll": "#pragma unroll 4\n#pragma nv_diag_suppress 177\n#pragma once\n#pragma GCC diagnostic ignored \"-Wunused\"\n#pragma nounroll",
     "bounds": "__global__ void __launch_bounds__(256, 2) k(const float* __restrict__ x);",
     "attributes": "__attribute__((always_inline)) inline int f(); [[nodiscard]] int g(); __attribute__((aligned(16))) int h;",
@@ -206,6 +209,21 @@ def shipped() -> list[Path]:
 def test_every_shipped_kernel_passes(path: Path) -> None:
     found = check_sources(files_beside(path))
     assert found is None, found
+
+
+def test_headers_of_cute_hold_nothing_that_is_refused_in_code() -> None:
+    """As much honest code as there is: only what they include, and their own debugging, differs from a kernel."""
+    try:
+        include = toolchain.find().include_dirs[0]
+    except (ToolError, TaskError) as missing:
+        pytest.skip(str(missing))
+    files = [path for path in sorted((include / "cute").rglob("*.hpp")) if path.stat().st_size < FILE_BYTES]
+    assert len(files) > 50
+    for path in files:
+        found = check_sources({path.name: path.read_bytes()})
+        lines = found.feedback.splitlines() if found else []
+        odd = [line for line in lines if "#include" not in line and path.name != "debug.hpp"]
+        assert not odd, odd
 
 
 def test_every_kernel_of_the_recorded_run_passes(tmp_path: Path, plain_git: Callable[..., str]) -> None:
