@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from .compiler import COMPILE, PREPROCESS, Step, run_step
 from .explain import link_problem, unsupported_error
 from .pathscheck import cute_paths_missing
 from .rewrite import Unsupported, rewrite
-from .runtime import NATIVE, runtime_objects
+from .runtime import CAGE, NATIVE, Runtime, runtime
 
 DEVICE_WORDS = re.compile(rb"\b__(CUDA_ARCH|CUDACC|NVCC)__\b")
 # A macro of this name breaks the headers of GCC, which write __attribute__((__noinline__)).
@@ -118,7 +119,7 @@ def build_locked(
     write_sources(plan.source_dir, sources, header)
     try:
         objects = [compile_one(plan, name) for name in plan.user_files if name.endswith(".cu")]
-        link(plan, objects, runtime_objects(plan.include_dirs, runtime_dir))
+        link(plan, objects, runtime(plan.include_dirs, runtime_dir))
     except Failed as failed:
         return replace(
             result, status=failed.status, program=None, log=failed.log, unsupported=failed.unsupported
@@ -196,8 +197,8 @@ def step(plan: Plan, command: Sequence[str], name: str) -> None:
     raise Failed(BuildStatus.COMPILE_ERROR, log)
 
 
-def link(plan: Plan, objects: Sequence[Path], runtime: Sequence[Path]) -> None:
-    """The program, from the kernel's objects and the runtime's."""
+def link(plan: Plan, objects: Sequence[Path], made: Runtime) -> None:
+    """The program, from the runtime's objects and the kernel's, and beside it the cage that starts it."""
     if not objects:
         raise Failed(BuildStatus.COMPILE_ERROR, "no .cu file among the sources")
     command = [
@@ -205,8 +206,8 @@ def link(plan: Plan, objects: Sequence[Path], runtime: Sequence[Path]) -> None:
         "-no-pie",
         "-o",
         str(plan.out_dir / "program"),
+        *map(str, made.objects),  # first: the process confines itself before anything of the kernel's
         *map(str, objects),
-        *map(str, runtime),
         "-lm",
     ]
     done = subprocess.run(command, cwd=plan.source_dir, capture_output=True, text=True, check=False)
@@ -214,3 +215,4 @@ def link(plan: Plan, objects: Sequence[Path], runtime: Sequence[Path]) -> None:
         unsupported = link_problem(done.stderr)
         status = BuildStatus.UNSUPPORTED if unsupported else BuildStatus.COMPILE_ERROR
         raise Failed(status, done.stderr, unsupported)
+    shutil.copy2(made.cage, plan.out_dir / CAGE)

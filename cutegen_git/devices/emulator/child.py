@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -10,9 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .runtime import CAGE
+
 REPORT_BYTES = 4 << 20
 SAID_CHARS = 4000
-LIMIT_SHELL = 'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n 32; shift 3; exec "$@"'
+CAGED_BYTES = 100  # the first line of the reports, which the cage writes before the program is loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +40,20 @@ class ChildResult:
     timed_out: bool
     reports: str  # JSON lines
     said: str  # the end of stdout and stderr
+    confined: tuple[str, ...] = ()  # the limits that held before the program was loaded: files, calls
 
 
 def run_child(
     program: Path, job: str, data_fd: int, timeout_s: float, limits: Limits, prefix: Sequence[str] = ()
 ) -> ChildResult:
-    """Runs `program JOB REPORTS DATA` under the limits. Reports and words go to memory files, so nothing can block."""
+    """Runs `program JOB REPORTS DATA` in the cage beside it (native/cage.cpp); `prefix` may start the cage in turn.
+
+    Reports and words go to memory files, so nothing can block.
+    """
     with memory_file(job.encode()) as job_fd, memory_file() as reports_fd, memory_file() as said_fd:
-        caps = (str(limits.cpu_s), str(limits.memory_kib), str(2 * limits.file_kib))
-        command = [
-            "/bin/sh",
-            "-c",
-            LIMIT_SHELL,
-            "limits",
-            *caps,
-            *prefix,
-            str(program),
-            *map(str, (job_fd, reports_fd, data_fd)),
-        ]
+        caps = (limits.cpu_s, limits.memory_kib, limits.file_kib)
+        fds = (job_fd, reports_fd, data_fd)
+        command = [*prefix, str(program.with_name(CAGE)), *map(str, caps), str(program), *map(str, fds)]
         child = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -62,7 +61,7 @@ def run_child(
             stderr=said_fd,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
             cwd="/",
-            pass_fds=(job_fd, reports_fd, data_fd),
+            pass_fds=fds,
             start_new_session=True,
         )
         timed_out = False
@@ -72,9 +71,14 @@ def run_child(
             timed_out = True
         finally:
             end_group(child)
-        return ChildResult(
-            child.returncode, timed_out, read_tail(reports_fd, REPORT_BYTES), read_tail(said_fd, SAID_CHARS)
-        )
+        reports, said = read_tail(reports_fd, REPORT_BYTES), read_tail(said_fd, SAID_CHARS)
+        return ChildResult(child.returncode, timed_out, reports, said, held(reports_fd))
+
+
+def held(reports_fd: int) -> tuple[str, ...]:
+    """What the cage says of its limits; nothing where it did not come that far."""
+    found = re.match(rb'{"confined":"([a-z ]*)"}\n', os.pread(reports_fd, CAGED_BYTES, 0))
+    return tuple(found[1].decode().split()) if found else ()
 
 
 def end_group(child: subprocess.Popen[bytes]) -> None:

@@ -41,6 +41,7 @@ _OUTCOMES: Mapping[str, Outcome] = {
     "input-written": Outcome.INPUT_MODIFIED,
     "deadlock": Outcome.TIMEOUT,
 }
+FORBIDDEN = "it started or signalled a process, or opened a socket, and was killed"
 _FILL = 0xFFC3 - (1 << 16)  # judge.protocol.POISON as int16
 
 
@@ -72,7 +73,7 @@ class EmulatedCandidate:
     build: EmulatorBuild
     task: Task
     layout: Layout
-    orders: Callable[[], str]
+    device: EmulatorDevice
     reports: list[Report] = field(default_factory=list)
 
     def __enter__(self) -> EmulatedCandidate:
@@ -86,9 +87,10 @@ class EmulatedCandidate:
         found = run(
             self.build,
             EmulatorCall(tuple(self._fields(call))),
-            orders=(self.orders(),),
+            orders=(self.device.next_order(),),
             timeout_s=CALL_TIMEOUT_S,
         )
+        self.device.limits = found.confined
         self.reports += [one for one in found.reports if one not in self.reports]
         return trouble_of(found)
 
@@ -154,6 +156,7 @@ class EmulatorDevice:
     folder: Path  # for programs, by content
     facts: Device = field(default_factory=facts)
     torch_device: str = "cpu"
+    limits: tuple[str, ...] = ()  # that held in the last run: files, calls
     _programs: dict[Path, EmulatorBuild] = field(default_factory=dict)
     _orders: itertools.cycle[str] = field(default_factory=lambda: itertools.cycle(ORDERS))
 
@@ -193,7 +196,7 @@ class EmulatorDevice:
         return buffer
 
     def open(self, library: Path, task: Task) -> EmulatedCandidate | Trouble:
-        return EmulatedCandidate(self._programs[library], task, layout_of(task), lambda: next(self._orders))
+        return EmulatedCandidate(self._programs[library], task, layout_of(task), self)
 
     def clock(self, work: Callable[[], object], count: int) -> tuple[int, ...]:
         raise NotImplementedError("the emulator does not time")
@@ -201,8 +204,12 @@ class EmulatorDevice:
     def sm_mhz(self) -> int:
         return 0
 
+    def next_order(self) -> str:
+        return next(self._orders)
+
     def state(self) -> Mapping[str, str]:
-        return {}
+        """What the last run's process was kept from, as on a GPU."""
+        return {"limits": " ".join(self.limits)}
 
     def probe(self) -> str:
         return ""
@@ -229,10 +236,18 @@ def trouble_of(found: EmulatorRun) -> Trouble | None:
             return Trouble(Outcome.LAUNCH_FAILED, f"launch returned CUDA error {found.code}")
         case RunStatus.TIMEOUT:
             return Trouble(Outcome.TIMEOUT, f"it did not end within {CALL_TIMEOUT_S:.0f} s on the emulator")
+        case RunStatus.FORBIDDEN:
+            return Trouble(Outcome.FORBIDDEN_CALL, FORBIDDEN)
         case RunStatus.INFRASTRUCTURE:
-            return Trouble(Outcome.INFRASTRUCTURE, f"the emulator failed: {found.said[-200:]}")
+            return Trouble(Outcome.INFRASTRUCTURE, _cannot_say(found))
         case _:
             return Trouble(Outcome.CRASHED, f"the process ended with {found.code}: {found.said[-200:]}")
+
+
+def _cannot_say(found: EmulatorRun) -> str:
+    if "calls" not in found.confined:
+        return f"the process could not be confined, so it does not count: {found.said[-200:]}"
+    return f"the emulator failed: {found.said[-200:]}"
 
 
 def _cannot_run(what: Unsupported | None) -> str:

@@ -1,14 +1,15 @@
 """Runs a built kernel in a child process, once per thread order, and collects what it did.
 
-The child is the linked program itself: no Python, no torch, an empty environment, limits on time, memory and files, a
-process group of its own. Tensors lie in one sealed memory file, so the judge's memory is never in reach.
+The child is the linked program itself: no Python, no torch, an empty environment, limits on time, memory, files and
+system calls, a process group of its own. Tensors lie in one sealed memory file, so the judge's memory is never in reach.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -21,6 +22,7 @@ from .report import Report, located, merged, places
 from .rewrite import Unsupported
 
 ORDERS = ("forward", "reverse", "random")
+UNLOADED = "error while loading shared libraries"  # the loader's words, with exit code 127
 
 
 class RunStatus(Enum):
@@ -29,6 +31,7 @@ class RunStatus(Enum):
     OK = "ok"
     LAUNCH_ERROR = "launch-error"  # launch, setup or prepare returned an error, or a launch was refused
     STOPPED = "stopped"  # a veto that no kernel survives: stray pointer, deadlock, trap
+    FORBIDDEN = "forbidden"  # killed at a fork, an exec, a socket or a signal to another process
     CRASHED = "crashed"
     TIMEOUT = "timeout"
     UNSUPPORTED = "unsupported"
@@ -48,6 +51,7 @@ class EmulatorRun:
     )  # accesses, launches, blocks, mma, ptx; of the first order
     said: str = ""  # the end of what the kernel printed
     time_s: float = 0.0
+    confined: tuple[str, ...] = ()  # the limits that held in every order: files, calls
 
     @property
     def ok(self) -> bool:
@@ -70,6 +74,7 @@ class OrderRun:
     counters: dict[str, int]
     said: str
     digest: str  # of all outputs
+    confined: tuple[str, ...] = ()  # the limits that held
 
 
 def run(
@@ -117,13 +122,22 @@ def order_run(order: str, child: ChildResult, digest: str) -> OrderRun:
             last = record
         elif "kind" in record:
             raw.append(record)
-    status, code = RunStatus(last["status"]) if last else RunStatus.CRASHED, int(last.get("code", 0))
-    if child.timed_out:
-        status, code = RunStatus.TIMEOUT, 0
-    elif not last:
-        code = child.code
+    status, code = ending(child, last)
     counters = {k: v for k, v in last.items() if k not in {"status", "code"}}
-    return OrderRun(order, status, code, tuple(raw), counters, child.said, digest)
+    return OrderRun(order, status, code, tuple(raw), counters, child.said, digest, child.confined)
+
+
+def ending(child: ChildResult, last: Mapping[str, Any]) -> tuple[RunStatus, int]:
+    """How the process ended. What it says of itself counts only where the system says nothing worse."""
+    if child.timed_out:
+        return RunStatus.TIMEOUT, 0
+    if "calls" not in child.confined or UNLOADED in child.said and child.code == 127:
+        return RunStatus.INFRASTRUCTURE, child.code
+    if child.code == -signal.SIGSYS:
+        return RunStatus.FORBIDDEN, child.code
+    if not last or (child.code and last["status"] == "ok"):
+        return RunStatus.CRASHED, child.code
+    return RunStatus(last["status"]), int(last.get("code", 0))
 
 
 def combined(
@@ -144,8 +158,9 @@ def combined(
         status = RunStatus.UNSUPPORTED
     kept = [r for r in reports if r.kind != "unsupported"]
     kept += order_dependence(runs)
+    confined = tuple(limit for limit in last.confined if all(limit in one.confined for one in runs))
     return EmulatorRun(
-        status, last.code, merged(kept), unsupported, dict(runs[0].counters), last.said, time_s
+        status, last.code, merged(kept), unsupported, dict(runs[0].counters), last.said, time_s, confined
     )
 
 

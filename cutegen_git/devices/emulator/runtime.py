@@ -6,16 +6,19 @@ import fcntl
 import hashlib
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cutegen_git.words.errors import ToolError
 
 NATIVE = Path(__file__).resolve().parent / "native"
+# "confine" stays first: its entry must be the first of .preinit_array.
 SOURCES = (
-    "sched", "check", "report", "warp", "mma", "ptx_parse", "ptx_math", "ptx_memory", "ptx_warp", "cudart", "atomics", "host",
+    "confine", "sched", "check", "report", "warp", "mma", "ptx_parse", "ptx_math", "ptx_memory", "ptx_warp", "cudart", "atomics", "host",
 )  # fmt: skip
-HEADERS = ("rt.h", "warp.h", "ptx.h", "ptx_ops.h")
+CAGE = "cage"
+HEADERS = ("rt.h", "warp.h", "ptx.h", "ptx_ops.h", "limits.h")
 FLAGS = (
     "-std=c++17",
     "-O2",
@@ -51,31 +54,40 @@ def machine_flags() -> tuple[str, ...]:
     return ("-march=x86-64-v3",) if {"avx2", "f16c", "fma", "bmi2"} <= set(cpu) else ()
 
 
-def runtime_objects(include_dirs: Sequence[Path], folder: Path | None = None) -> list[Path]:
-    """The object files to link with every kernel."""
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """What every kernel's program needs."""
+
+    objects: tuple[Path, ...]  # to link with, the one that confines the process first
+    cage: Path  # the program that starts it under limits
+
+
+def runtime(include_dirs: Sequence[Path], folder: Path | None = None) -> Runtime:
+    """The runtime, compiled where it is not there yet. Raises ToolError."""
     flags = (*FLAGS, *machine_flags())
     digest = hashlib.sha256(" ".join(flags).encode())
-    for name in (*(f"{s}.cpp" for s in SOURCES), *HEADERS):
+    for name in (*(f"{s}.cpp" for s in (*SOURCES, CAGE)), *HEADERS):
         digest.update((NATIVE / name).read_bytes())
     place = (folder or default_folder()) / digest.hexdigest()[:16]
     place.mkdir(parents=True, exist_ok=True)
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return [compile_source(name, flags, include_dirs, place) for name in SOURCES]
+        includes = tuple(cuda_flags(include_dirs))
+        objects = [compile_source(name, (*flags, *includes, "-c"), place / f"{name}.o") for name in SOURCES]
+        return Runtime(tuple(objects), compile_source(CAGE, ("-std=c++17", "-O2"), place / CAGE))
 
 
-def compile_source(name: str, flags: Sequence[str], include_dirs: Sequence[Path], place: Path) -> Path:
-    target = place / f"{name}.o"
+def cuda_flags(include_dirs: Sequence[Path]) -> Iterator[str]:
+    for folder in include_dirs:
+        if (folder / "cuda_runtime.h").is_file():
+            yield from ("-isystem", str(folder))
+
+
+def compile_source(name: str, flags: Sequence[str], target: Path) -> Path:
     if target.is_file():
         return target
-    includes = [
-        a
-        for folder in include_dirs
-        if (folder / "cuda_runtime.h").is_file()
-        for a in ("-isystem", str(folder))
-    ]
-    part = place / f"{name}.part.o"
-    command = ["g++", *flags, *includes, "-c", str(NATIVE / f"{name}.cpp"), "-o", str(part)]
+    part = target.with_name(f"{target.name}.part")
+    command = ["g++", *flags, str(NATIVE / f"{name}.cpp"), "-o", str(part)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ToolError(command, done.returncode, done.stdout, done.stderr)
