@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from cutegen_git.core import log
+from cutegen_git.hands import machine
 from cutegen_git.words.errors import RepoError
 
-from . import verify
+from . import claims_sign, verify
 from .bench import Bench
 from .claims_evidence import find_tag
 from .claims_fate import judge_claim
@@ -38,14 +38,15 @@ class Again:
         return f"{self.tag}: {self.line.fate.value}{measured}, claimed {self.line.claimed:.2f}x{why}"
 
 
-def measure_again(
-    project: Project, bench: Bench, tag: str, *, record: bool = True, key_file: Path | None = None
-) -> Again:
-    """The claim judged anew. RepoError where the tag names no attempt."""
+def measure_again(project: Project, bench: Bench, tag: str, *, record: bool = True) -> Again:
+    """The claim judged anew; the line is signed where this machine signs. RepoError where the tag names no attempt."""
     found = find_tag(project, tag)
     commit = next((commit for commit in project.attempts() if commit.id == found.target), None)
     if commit is None:
         raise RepoError(f"{tag} names no attempt of this task; run cutegen-git sync")
+    key_file = None
+    if record:  # asked for before a GPU works for what would not count
+        key_file = claims_sign.key_file_for(project.task, bench.runner, machine.environment())
     verified = verify.verify_one(project, bench, commit, record=record, again=True)
     line = None
     if record:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desk import KERNEL, REFERENCE, TASK
 
 from cutegen_git.app.bench_facts import rounded
-from cutegen_git.app.project import Project
-from cutegen_git.core import stats
+from cutegen_git.app.project import Project, notes_ref
+from cutegen_git.core import log, stats
 from cutegen_git.hands.repo import Identity, Repo
 from cutegen_git.words.attempt import Attempt, Commit, Label
 from cutegen_git.words.verdict import Outcome, Verdict
@@ -75,12 +76,29 @@ class Stall:
         )
 
     def claim(self, speedup: float = 1.43, change: Callable[[Verdict], Verdict] = replace) -> str:
-        """The short name of a claim with verdict and samples; `change` edits the verdict first."""
+        """The short name of a claim with verdict and samples, unsigned; `change` edits the verdict first."""
         verdict = change(self.verdict(speedup))
-        line = self.project.record(verdict, samples_of(speedup), "")
-        tag = self.project.claim(self.commit, verdict, line, {"Driver": "580"}, AT + 3)
-        assert tag is not None
-        return tag
+        self.write(verdict, samples_of(speedup))
+        name, message = self.claim_of(verdict)
+        self.project.repo.tag(name, self.commit.id, message, at=AT + 3)
+        return name
+
+    def write(self, verdict: Verdict, samples: Mapping[str, Sequence[int]]) -> None:
+        """Notes as anybody can write them: without a key, whoever the runner is."""
+        line = log.render_verdict(verdict)
+        text = json.dumps({"verdict": log.verdict_id(line), "ns": samples})
+        repo, commit = self.project.repo, self.commit.id
+        repo.notes_append(notes_ref("samples", verdict.runner), commit, text)
+        repo.notes_append(notes_ref("verdict", verdict.runner), commit, line)
+
+    def claim_of(self, verdict: Verdict) -> tuple[str, str]:
+        """Short name and message of the tag that claims what a verdict found."""
+        assert verdict.timing is not None
+        label, id = self.commit.attempt.label, log.verdict_id(log.render_verdict(verdict))
+        claim = log.Claim(
+            label, verdict.device, verdict.timing, id, verdict.task, verdict.kernel_tree, verdict.judge, {"Driver": "580"}
+        )  # fmt: skip
+        return log.tag_name(label, verdict).removeprefix("refs/tags/"), log.render_claim(claim)
 
     def reopen(self) -> None:
         self.project = Project.open(self.project.repo.root)

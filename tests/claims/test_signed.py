@@ -35,17 +35,12 @@ def stall(tmp_path: Path, key: Path) -> Stall:
 def signed_claim(stall: Stall, key: Path, tag_key: Path | None = None) -> str:
     """A claim as a runner with a key writes it: signature, verdict, signed tag."""
     project, verdict = stall.project, stall.verdict(1.43)
-    line = log.render_verdict(verdict)
-    sign_line(project.repo, RUNNER, stall.commit.id, line, signing.VERDICT, key)
-    project.record(verdict, samples_of(1.43), "")
-    assert verdict.timing is not None
-    claim = log.Claim(
-        stall.commit.attempt.label, verdict.device, verdict.timing, log.verdict_id(line), verdict.task, verdict.kernel_tree, verdict.judge
-    )  # fmt: skip
-    name = log.tag_name(claim.label, verdict).removeprefix("refs/tags/")
+    sign_line(project.repo, RUNNER, stall.commit.id, log.render_verdict(verdict), signing.VERDICT, key)
+    stall.write(verdict, samples_of(1.43))
+    name, message = stall.claim_of(verdict)
     tagger = f"{TOOL.name} <{TOOL.email}>"
-    message = signing.sign_tag(name, stall.commit.id, log.render_claim(claim), tagger, AT, tag_key or key)
-    project.repo.tag(name, stall.commit.id, message, at=AT)
+    signed = signing.sign_tag(name, stall.commit.id, message, tagger, AT, tag_key or key)
+    project.repo.tag(name, stall.commit.id, signed, at=AT)
     return name
 
 
