@@ -13,8 +13,8 @@ from cutegen_git.devices.emulator import child as child_module
 from cutegen_git.devices.emulator.build import EmulatorBuild
 from cutegen_git.devices.emulator.call import Pointer, Role, Scalar
 from cutegen_git.devices.emulator.child import ChildResult
-from cutegen_git.devices.emulator.device import trouble_of
 from cutegen_git.devices.emulator.run import EmulatorRun, RunStatus, ending
+from cutegen_git.devices.emulator.trouble import trouble_of
 from cutegen_git.words.verdict import Outcome
 
 from .conftest import Builder, call_kernel, header, tensor

@@ -23,25 +23,15 @@ from cutegen_git.words.task import Task
 from cutegen_git.words.verdict import Outcome
 
 from . import build as emulated
-from . import report
+from . import disagreements, report
 from .build import BuildStatus, EmulatorBuild
 from .call import EmulatorCall, Pointer, Role, Scalar
 from .report import Report
-from .rewrite import Unsupported
-from .run import ORDERS, EmulatorRun, RunStatus, run
+from .run import ORDERS, run
 from .runtime import engine_hash
+from .trouble import CALL_TIMEOUT_S, cannot_run, demoted, trouble_of
 
-CALL_TIMEOUT_S = 120.0
 BUILD_TIMEOUT_S = 240.0
-# A veto says what is wrong for certain; the judge has an outcome for each.
-_OUTCOMES: Mapping[str, Outcome] = {
-    "oob-global": Outcome.OUT_OF_BOUNDS,
-    "oob-shared": Outcome.OUT_OF_BOUNDS,
-    "oob-wild": Outcome.OUT_OF_BOUNDS,
-    "input-written": Outcome.INPUT_MODIFIED,
-    "deadlock": Outcome.TIMEOUT,
-}
-FORBIDDEN = "it started or signalled a process, or opened a socket, and was killed"
 _FILL = 0xFFC3 - (1 << 16)  # judge.protocol.POISON as int16
 
 
@@ -74,6 +64,7 @@ class EmulatedCandidate:
     task: Task
     layout: Layout
     device: EmulatorDevice
+    demoted: frozenset[str]  # rules without a veto
     reports: list[Report] = field(default_factory=list)
 
     def __enter__(self) -> EmulatedCandidate:
@@ -91,6 +82,7 @@ class EmulatedCandidate:
             timeout_s=CALL_TIMEOUT_S,
         )
         self.device.limits = found.confined
+        found = demoted(found, self.demoted)
         self.reports += [one for one in found.reports if one not in self.reports]
         return trouble_of(found)
 
@@ -154,6 +146,7 @@ class EmulatorDevice:
 
     toolchain: Toolchain
     folder: Path  # for programs, by content
+    disagreements: Path | None = None  # the store of cases that a GPU judged otherwise
     facts: Device = field(default_factory=facts)
     torch_device: str = "cpu"
     limits: tuple[str, ...] = ()  # that held in the last run: files, calls
@@ -196,7 +189,8 @@ class EmulatorDevice:
         return buffer
 
     def open(self, library: Path, task: Task) -> EmulatedCandidate | Trouble:
-        return EmulatedCandidate(self._programs[library], task, layout_of(task), self)
+        kinds = disagreements.kinds(self.disagreements) if self.disagreements else frozenset()
+        return EmulatedCandidate(self._programs[library], task, layout_of(task), self, kinds)
 
     def clock(self, work: Callable[[], object], count: int) -> tuple[int, ...]:
         raise NotImplementedError("the emulator does not time")
@@ -222,44 +216,9 @@ def program_key(toolchain: str, header: str, sources: Mapping[str, bytes]) -> st
     return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()[:32]
 
 
-def trouble_of(found: EmulatorRun) -> Trouble | None:
-    """How a run ended as the judge says it; None where results may be looked at."""
-    if found.unsupported is not None or found.status is RunStatus.UNSUPPORTED:
-        return Trouble(Outcome.UNSUPPORTED, _cannot_run(found.unsupported))
-    if found.vetoes:
-        worst = found.vetoes[0]
-        return Trouble(_OUTCOMES.get(worst.kind, Outcome.LAUNCH_FAILED), report.sentence(worst))
-    match found.status:
-        case RunStatus.OK:
-            return None
-        case RunStatus.LAUNCH_ERROR:
-            return Trouble(Outcome.LAUNCH_FAILED, f"launch returned CUDA error {found.code}")
-        case RunStatus.TIMEOUT:
-            return Trouble(Outcome.TIMEOUT, f"it did not end within {CALL_TIMEOUT_S:.0f} s on the emulator")
-        case RunStatus.FORBIDDEN:
-            return Trouble(Outcome.FORBIDDEN_CALL, FORBIDDEN)
-        case RunStatus.INFRASTRUCTURE:
-            return Trouble(Outcome.INFRASTRUCTURE, _cannot_say(found))
-        case _:
-            return Trouble(Outcome.CRASHED, f"the process ended with {found.code}: {found.said[-200:]}")
-
-
-def _cannot_say(found: EmulatorRun) -> str:
-    if "calls" not in found.confined:
-        return f"the process could not be confined, so it does not count: {found.said[-200:]}"
-    return f"the emulator failed: {found.said[-200:]}"
-
-
-def _cannot_run(what: Unsupported | None) -> str:
-    if what is None:
-        return "the emulator cannot run it"
-    place = f" ({what.file}:{what.line})" if what.line else ""
-    return f"the emulator cannot run {what.construct}{place}"
-
-
 def _cannot_build(made: EmulatorBuild) -> str:
     if made.unsupported is not None:
-        return _cannot_run(made.unsupported)
+        return cannot_run(made.unsupported)
     if made.status is BuildStatus.TIMEOUT:
         return f"the emulator's build did not end within {BUILD_TIMEOUT_S:.0f} s"
     first = next((line for line in made.log.splitlines() if "error" in line), made.log[:200])
