@@ -19,13 +19,23 @@ from .rewrite import Unsupported
 from .run import EmulatorRun, RunStatus
 
 CALL_TIMEOUT_S = 120.0
-# A veto says what is wrong for certain; the judge has an outcome for each.
+# A veto says what is wrong for certain; the judge has an outcome for each, the one that a GPU's verdict would have.
 _OUTCOMES: Mapping[str, Outcome] = {
     "oob-global": Outcome.OUT_OF_BOUNDS,
     "oob-shared": Outcome.OUT_OF_BOUNDS,
     "oob-wild": Outcome.OUT_OF_BOUNDS,
+    "use-after-free": Outcome.OUT_OF_BOUNDS,
     "input-written": Outcome.INPUT_MODIFIED,
     "deadlock": Outcome.TIMEOUT,
+    "misaligned": Outcome.CRASHED,
+    "trap": Outcome.CRASHED,
+    "assert": Outcome.CRASHED,
+    "stack-overflow": Outcome.CRASHED,
+    "crash": Outcome.CRASHED,
+    "launch-limit": Outcome.LAUNCH_FAILED,
+    "barrier-divergence": Outcome.LAUNCH_FAILED,
+    "barrier-exited": Outcome.LAUNCH_FAILED,
+    "warp-exited": Outcome.LAUNCH_FAILED,
 }
 FORBIDDEN = "it started or signalled a process, or opened a socket, and was killed"
 KIND = re.compile(r"\[([a-z][a-z0-9.-]*)\] ")
