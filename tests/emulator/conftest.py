@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,6 +19,9 @@ from cutegen_git.hands import toolchain
 from cutegen_git.words.errors import TaskError, ToolError
 
 HERE = Path(__file__).parent
+if TYPE_CHECKING:
+    from cutegen_git.devices.emulator.device import EmulatorDevice  # needs torch
+
 Builder = Callable[..., EmulatorBuild]
 
 
@@ -42,6 +46,18 @@ def builder(include_dirs: list[Path], tmp_path_factory: pytest.TempPathFactory) 
         return build(files, header, include_dirs, root / key, timeout_s=options.get("timeout_s", 300))
 
     return make
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> EmulatorDevice:
+    """As the judge has it, with an empty store of disagreements."""
+    module = pytest.importorskip("cutegen_git.devices.emulator.device")
+    try:
+        made = module.EmulatorDevice(toolchain.find(), tmp_path / "programs", tmp_path / "disagreements")
+    except (ToolError, TaskError) as missing:
+        pytest.skip(str(missing))
+    assert isinstance(made, module.EmulatorDevice)
+    return made  # type: ignore[no-any-return]
 
 
 DTYPES = {"float32": "float", "float64": "double", "int32": "int32_t", "int64": "int64_t", "int8": "int8_t", "uint8": "uint8_t",

@@ -6,24 +6,26 @@ import json
 import secrets
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from cutegen_git.devices.emulator.call import Role, Scalar
-from cutegen_git.devices.emulator.device import EmulatorDevice
 from cutegen_git.devices.emulator.disagreements import Disagreement, add, cases, kinds
 from cutegen_git.devices.emulator.report import Report
 from cutegen_git.devices.emulator.run import EmulatorRun, RunStatus
 from cutegen_git.devices.emulator.trouble import demoted, kind_of, trouble_of
-from cutegen_git.hands import toolchain
 from cutegen_git.hands.build import Build, Library
-from cutegen_git.words.errors import TaskError, ToolError
+from cutegen_git.words.errors import TaskError
 from cutegen_git.words.task import Family, Signature, Task, TensorSpec, Workload
 from cutegen_git.words.task import Role as Use
 from cutegen_git.words.verdict import Outcome
 
 from .conftest import Builder, call_kernel, header, tensor
+
+if TYPE_CHECKING:
+    from cutegen_git.devices.emulator.device import EmulatorDevice
 
 # Reads one element behind its input and uses nothing of it.
 SOURCE = """#include <cuda_runtime.h>
@@ -146,15 +148,6 @@ def test_values_of_a_run_with_a_demoted_veto_can_be_looked_at(builder: Builder) 
     assert trouble_of(found)
     assert trouble_of(demoted(found, {"oob-global"})) is None
     assert np.array_equal(y, 2 * x)
-
-
-@pytest.fixture
-def device(tmp_path: Path) -> EmulatorDevice:
-    pytest.importorskip("torch")
-    try:
-        return EmulatorDevice(toolchain.find(), tmp_path / "programs", tmp_path / "disagreements")
-    except (ToolError, TaskError) as missing:
-        pytest.skip(str(missing))
 
 
 def test_session_passes_what_a_gpu_passed(device: EmulatorDevice, tmp_path: Path) -> None:

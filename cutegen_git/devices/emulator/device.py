@@ -121,9 +121,14 @@ class EmulatedCandidate:
             case FieldKind.WORKSPACE:
                 return Pointer(name, Role.WORKSPACE, "uint8", None)
             case FieldKind.PACKED:
-                return Pointer(name, Role.PACKED, "uint8", None)
+                return Pointer(name, Role.PACKED, "uint8", None, nbytes=self._packed_bytes(call))
             case FieldKind.TENSOR:
                 return self._tensor(name, call)
+
+    def _packed_bytes(self, call: Call) -> int:
+        """As on a GPU: the ABI has no function that says how much."""
+        weights = [call.buffers[spec.name] for spec in self.task.signature.tensors() if spec.constant]
+        return 2 * sum(one.tensor.numel() * one.tensor.element_size() for one in weights) + (1 << 20)
 
     def _tensor(self, name: str, call: Call) -> Pointer:
         buffer = call.buffers[name]

@@ -61,6 +61,10 @@ void pointer_field(const char* line) {
     workspace_at = args_size - 8, has_workspace = true;
     return;
   }
+  if (!strcmp(role, "packed") && !prepare) {  // nobody would write it
+    void* none = nullptr;
+    return place(&none, 8);
+  }
   emu::Buffer* b = emu::add_buffer(name, role_of(role), bytes, elem, data_fd, offset, shift);
   if (!b) emu::stop("infrastructure", "no room for the buffers");
   void* p = reinterpret_cast<void*>(b->base);
