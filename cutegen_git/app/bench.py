@@ -18,6 +18,7 @@ from cutegen_git.devices import gpu
 from cutegen_git.hands import build as builder
 from cutegen_git.hands import machine, toolchain
 from cutegen_git.hands.cache import Cache
+from cutegen_git.judge import guard, guard_cute
 from cutegen_git.words.attempt import Commit
 from cutegen_git.words.device import EMULATOR, Device
 from cutegen_git.words.errors import ToolError
@@ -115,6 +116,9 @@ class Bench:
         refusal = refuse(sources, self.project.odd_kernel_files(commit.id))
         if refusal:
             return self._judging(commit, _Finding(Outcome.REJECTED_BEFORE_BUILD, refusal, feedback=refusal))
+        if guarded := guard.check_sources(sources):
+            finding = _Finding(guarded.outcome, guarded.text, feedback=guarded.feedback)
+            return self._judging(commit, finding)
         self.say(f"{commit.attempt.label}: building for {self.project.task.arch}")
         try:
             built = self.build(sources)
@@ -127,6 +131,10 @@ class Bench:
             return self._judging(
                 commit, _Finding(Outcome.BUILD_ERROR, why, feedback=report.feedback), seconds=seconds
             )
+        for library in built.libraries:
+            if guarded := guard.check_library(library.path):
+                finding = _Finding(guarded.outcome, guarded.text, built.code, guarded.feedback)
+                return self._judging(commit, finding, seconds=seconds)
         resources = worst_resources(built)
         if self.here == NO_DEVICE:
             finding = _Finding(Outcome.UNSUPPORTED, f"no GPU here: {self.no_device}", built.code)
@@ -182,7 +190,14 @@ class Bench:
             resources,
             found,
         )
-        facts = {**self._toolchain_facts(), **found.facts, "Code": built.code, **self._task_facts()}
+        use = guard_cute.cute_use(self.project.kernel_files(commit.id))
+        facts = {
+            **self._toolchain_facts(),
+            **found.facts,
+            "Cute": use.line,
+            "Code": built.code,
+            **self._task_facts(),
+        }
         return Judging(verdict, found.feedback, found.samples, facts)
 
     def _emulated(

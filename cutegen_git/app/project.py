@@ -6,7 +6,7 @@ What git holds and where is design git.md; text <-> records is `core.log`; bytes
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +14,14 @@ from pathlib import Path
 from cutegen_git.core import history as records
 from cutegen_git.core import log, taskfile
 from cutegen_git.core.history import History, Judged
-from cutegen_git.hands import machine
+from cutegen_git.hands import machine, signing
 from cutegen_git.hands.repo import TOOL, Identity, RefChanged, RefUpdate, Repo
 from cutegen_git.words.attempt import Attempt, Commit, Label
 from cutegen_git.words.errors import RepoError, TaskError
 from cutegen_git.words.task import Task
 from cutegen_git.words.verdict import Verdict
+
+from . import claims_sign
 
 MAIN = "refs/heads/main"
 ATTEMPTS = "refs/cutegen/attempt/"
@@ -92,10 +94,17 @@ class Project:
         for runner, ref in self.repo.notes_refs("verdict").items():
             if trusted and not self.believes(runner):
                 continue
-            for commit, text in self.repo.notes_read(ref).items():
-                lines = (log.parse_verdict(line) for line in text.splitlines())
-                found.setdefault(commit, []).extend(v for v in lines if v and v.runner == runner)
+            for commit, line in self._lines(runner, self.repo.notes_read(ref), trusted=trusted):
+                verdict = log.parse_verdict(line)
+                if verdict and verdict.runner == runner:
+                    found.setdefault(commit, []).append(verdict)
         return found
+
+    def _lines(self, runner: str, notes: Mapping[str, str], *, trusted: bool) -> Iterable[tuple[str, str]]:
+        """(commit, line); where trust counts and the runner lists a key, only what that key signed."""
+        if trusted and not self.trusts_all:
+            return claims_sign.counted(self.repo, self.task, runner, notes)
+        return [(commit, line) for commit, text in notes.items() for line in text.splitlines()]
 
     def believes(self, runner: str) -> bool:
         """True for this machine's own runners and those that `[runners]` on main lists."""
@@ -207,6 +216,8 @@ class Project:
     def record(self, verdict: Verdict, samples: Mapping[str, Sequence[int]], feedback: str) -> str:
         """The id of the verdict's line, which now stands in the runner's notes with its samples and feedback."""
         line = log.render_verdict(verdict)
+        if key := self._key_file(verdict.runner):
+            claims_sign.sign_line(self.repo, verdict.runner, verdict.commit, line, signing.VERDICT, key)
         if samples:
             text = json.dumps({"verdict": log.verdict_id(line), "ns": samples}, separators=(",", ":"))
             self.repo.notes_append(notes_ref("samples", verdict.runner), verdict.commit, text)
@@ -214,6 +225,9 @@ class Project:
             self.repo.notes_replace(notes_ref("feedback", verdict.runner), verdict.commit, feedback)
         self.repo.notes_append(notes_ref("verdict", verdict.runner), verdict.commit, line)
         return log.verdict_id(line)
+
+    def _key_file(self, runner: str) -> Path | None:
+        return claims_sign.key_file_for(self.task, runner, machine.environment())
 
     def feedback(self, commit: str) -> str:
         """What judging told the model about an attempt, of each believed runner; "" where nothing is stored."""
@@ -234,8 +248,12 @@ class Project:
         claim = log.Claim(
             label, verdict.device, verdict.timing, verdict_id, verdict.task, verdict.kernel_tree, verdict.judge, facts
         )  # fmt: skip
+        message = log.render_claim(claim)
+        if key := self._key_file(verdict.runner):
+            short = name.removeprefix("refs/tags/")
+            message = signing.sign_tag(short, commit.id, message, f"{TOOL.name} <{TOOL.email}>", at, key)
         try:
-            self.repo.tag(name, commit.id, log.render_claim(claim), at=at)
+            self.repo.tag(name, commit.id, message, at=at)
         except RefChanged:  # a stranger's tag has the name; the verdict stands without a claim
             return None
         return name.removeprefix("refs/tags/")
@@ -251,7 +269,7 @@ class Project:
         }  # ids are of the lines as they were written
         names = []
         for tag in self.repo.tags(f"refs/tags/{device}/"):
-            claim = log.parse_claim(tag.message)
+            claim = log.parse_claim(signing.split(tag.message)[0])
             if (
                 claim
                 and tag.ref.startswith(f"refs/tags/{device}/{label}-")

@@ -16,6 +16,7 @@ from cutegen_git.words.errors import RepoError
 from cutegen_git.words.move import Advance
 from cutegen_git.words.verdict import Outcome, Verdict
 
+from . import claims_sign
 from .bench import Bench
 from .project import Project
 
@@ -81,6 +82,8 @@ def verify_one(
     known = standing.on(bench.here) if standing else None
     if known and not again:
         return Verified(commit, known, known=True)
+    if record:  # a missing signing key is better known before a GPU has worked
+        claims_sign.key_file_for(project.task, bench.runner, machine.environment())
     best = history.best(bench.here)
     judging = bench.judge(commit, best.commit if best and best.commit.id != commit.id else None)
     if not record:

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from cutegen_git.app import claims
 from cutegen_git.app import verify as app_verify
 from cutegen_git.app.bench import Bench
+from cutegen_git.app.claims_again import measure_again
+from cutegen_git.app.claims_line import Fate
 from cutegen_git.app.project import Project
 from cutegen_git.app.verify import Verified
 from cutegen_git.app.watch import stopping, watch
@@ -41,6 +44,12 @@ def verify(
     not_slower_than: Annotated[
         str | None,
         typer.Option("--not-slower-than", metavar="REV", help="Exit with 1 if clearly slower than REV."),
+    ] = None,
+    offline: Annotated[
+        str | None,
+        typer.Option(
+            "--offline", metavar="TAG", help="Decide a claim again from git alone: no GPU, no torch."
+        ),
     ] = None,
     follow: Annotated[
         bool,
@@ -77,6 +86,13 @@ def verify(
         raise typer.BadParameter("--watch goes with --pending")
     console = Console(quiet=quiet, as_json=as_json)
     project = Project.open(folder)
+    if offline is not None:
+        report = claims.offline(project, offline)
+        console.result(
+            report.text,
+            {"tag": report.tag, "holds": report.exit_code == 0, "lines": report.text.splitlines()},
+        )
+        raise typer.Exit(report.exit_code)
     bench = Bench(project, console.busy, nvcc=nvcc, cutlass=cutlass, wanted=device.value)
     if follow:
         origin = Origin(project.repo, None, project.task.publish_transcript)
@@ -86,6 +102,8 @@ def verify(
     record = not project.repo.is_bisecting()
     with project.repo.lock(wait_s=5.0):
         project.repo.recover()
+        for tag in [name for name in revisions or [] if claims.is_claim(project, name)]:
+            raise typer.Exit(_again(console, project, bench, tag, record=record))
         wanted = app_verify.targets(project, revisions or [], pending=pending, here=bench.here)
         if not wanted:
             console.say(f"nothing is pending on {bench.here}")
@@ -99,6 +117,16 @@ def verify(
                 console.say(f"{judged.label} is the best of its path" + ("; main follows" if merged else ""))
     than = _standing(project, bench, not_slower_than, record) if not_slower_than else None
     raise typer.Exit(max((_code(console, item.verdict, at_least, than) for item in done), default=0))
+
+
+def _again(console: Console, project: Project, bench: Bench, tag: str, *, record: bool) -> int:
+    """A claim measured again: reproduced or refuted, and written down."""
+    found = measure_again(project, bench, tag, record=record)
+    fate = found.line.fate.value if found.line else None
+    console.result(found.text, {"tag": found.tag, "fate": fate, **_record(found.verified.verdict)})
+    if found.line is None:
+        return CANNOT_JUDGE
+    return 0 if found.line.fate is Fate.REPRODUCED else FALLS_SHORT
 
 
 def _standing(project: Project, bench: Bench, revision: str, record: bool) -> Verdict:

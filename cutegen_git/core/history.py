@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from cutegen_git.words.attempt import Commit, Label
 from cutegen_git.words.verdict import JUDGE_VERSION, Outcome, Verdict
 
+# Found by reading or building: the same for every device.
+UNRUN = (Outcome.BUILD_ERROR, Outcome.REJECTED_BEFORE_BUILD, Outcome.FORBIDDEN_SYMBOL)
 NO_DEVICE = "none"  # the "device" of a machine that can build and not run
 
 
@@ -28,10 +30,14 @@ class Judged:
         return self.commit.attempt.outcome is None
 
     def on(self, device: str) -> Verdict | None:
-        """The newest verdict that settles the attempt for a device: a build error settles it for all."""
+        """The newest verdict that settles the attempt for a device; what was found without running it holds for all."""
         found = [v for v in self.verdicts if v.judge == JUDGE_VERSION and v.outcome.is_about_kernel]
         mine = [v for v in found if v.device == device]
-        broken = [v for v in found if v.outcome is Outcome.BUILD_ERROR]
+        broken = [
+            v
+            for v in found
+            if v.outcome in UNRUN or (v.outcome is Outcome.FORBIDDEN_CALL and v.code == "none")
+        ]
         settled = mine or broken
         return settled[-1] if settled else None
 

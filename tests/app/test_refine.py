@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from desk import BROKEN, GOOD, KERNEL, REPAIR, Desk
+from desk import BROKEN, GOOD, KERNEL, REPAIR, Desk, new_file
 
 Git = Callable[..., str]
 
@@ -198,3 +198,12 @@ def test_task_is_made_under_a_relative_path(
     monkeypatch.chdir(tmp_path)
     assert run("new", "g", "--example", "gemm") == 0
     assert run("log", "-C", "g") == 0
+
+
+def test_kernel_that_no_honest_one_resembles_is_refused_before_building(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.play(new_file(KERNEL.replace("#include <cuda_runtime.h>", "#include <cublas_v2.h>")))
+    [(_, _, outcome)] = outcomes(desk, capsys)
+    assert outcome == "rejected-before-build"
+    assert "cublas_v2.h" in desk.prompt("0002")

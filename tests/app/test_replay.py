@@ -136,3 +136,14 @@ def test_run_killed_at_thirty_instants_ends_at_the_same_ids(
         assert plain_git(folder, "status", "--porcelain") == ""
         plain_git(folder, "fsck", "--strict")
     assert len(before) >= 4  # the instants did fall at different places of the run
+
+
+def test_recorded_claim_is_decided_again_from_git_alone(
+    tmp_path: Path, run: Run, plain_git: Git, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain_git(tmp_path, "clone", "-q", str(BUNDLE), "g")
+    folder = str(tmp_path / "g")
+    assert run("sync", str(BUNDLE), "-C", folder) == 0
+    capsys.readouterr()
+    assert run("verify", "--offline", "h200/0007-0.96x", "-C", folder) == 0
+    assert "samples from 3 processes give the same numbers" in capsys.readouterr().out

@@ -124,7 +124,7 @@ CHEATS = (
     _run("exits", "scale", O.CRASHED),
     _run("first_half_of_k", "product", O.WRONG_RESULT),
     _run("half_normaliser", "softmax", O.WRONG_RESULT, O.PRECISION_DOWNGRADE),
-    _run("half_sums", "half", O.PRECISION_DOWNGRADE, O.WRONG_RESULT),
+    _run("half_sums", "half", O.PRECISION_DOWNGRADE, O.WRONG_RESULT, O.NON_FINITE_OUTPUT),
     _run("half_the_rows", "scale", O.WRONG_RESULT, O.NON_FINITE_OUTPUT),
     _run("hangs", "scale", O.TIMEOUT, emulator=(O.TIMEOUT, O.UNSUPPORTED)),
     _run("in_place", "scale", O.INPUT_MODIFIED),

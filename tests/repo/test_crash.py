@@ -142,13 +142,18 @@ INSIDE = [
 ]
 
 
+MOST_KILLS = 12  # three of each, and more where a busy machine let them come too late
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("file", INSIDE)
 def test_killed_inside_a_transaction_it_arrives_at_the_same_ids(
     make_repo: Make, plain_git: Git, undisturbed: dict[str, str], file: str
 ) -> None:
     hits = interrupted = 0
-    for turn in range(3):
+    for turn in range(MOST_KILLS):
+        if turn >= 3 and interrupted:
+            break
         repo = make_repo(name=f"killed{turn}")
         process = start(repo.root)
         hits += seen(repo.root, file, process)

@@ -63,8 +63,8 @@ _OWN = ("Format", "Claim", "Speedup", "Device-Time", "Call-Time", "Baseline", "D
 
 
 def parse_claim(message: str) -> Claim | None:
-    """The claim in a tag's message; None if it is not one of ours."""
-    _, found = trailers.split(message)
+    """The claim in a tag's message, signed or not; None if it is not one of ours."""
+    _, found = trailers.split(message.partition("\n-----BEGIN SSH SIGNATURE-----\n")[0])
     label = Label.parse(found.get("Claim", ""))
     if label is None:
         return None

@@ -25,7 +25,9 @@ def resources(log: str, demangle: Callable[[list[str]], Mapping[str, str]]) -> t
 
 def _blocks(log: str) -> Iterator[tuple[str, str, str]]:
     entries = list(_ENTRY.finditer(log))
-    for entry, following in zip(entries, [*entries[1:], None], strict=True):
+    for entry, following in zip(
+        entries, [*entries[1:], None], strict=False
+    ):  # none: no kernel in the library
         yield entry[1], entry[2], log[entry.end() : following.start() if following else len(log)]
 
 
