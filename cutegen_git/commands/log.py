@@ -11,7 +11,7 @@ import typer
 from rich.console import Console as Rich
 from rich.text import Text
 
-from cutegen_git.app import story
+from cutegen_git.app import claims, story
 from cutegen_git.app.project import Project
 from cutegen_git.app.story import Row
 from cutegen_git.core.chart_lanes import draw_row, lanes
@@ -69,6 +69,9 @@ def _remarks(console: Console, project: Project, rows: Sequence[Row]) -> None:
         console.say("(claimed): by a runner that [runners] on main does not list; `verify` measures it here")
     if old := sum(not row.current for row in rows):
         console.say(f"(earlier): {old} made for an earlier task.toml or reference.py; they no longer count")
+    for claim in claims.standing(project):
+        if claim.word not in ("claimed", "reproduced"):
+            console.say(f"{claim.tag}: {claim.word}" + (f" ({claim.stale})" if claim.stale else ""))
     if project.repo.is_shallow():
         console.say("history cut off: this is a shallow clone")
 
