@@ -5,17 +5,23 @@ Kernels and their host functions are used as they are; main() and the includes t
 
 from __future__ import annotations
 
+import functools
 import re
+import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cutegen_git.devices.emulator.call import Role, Scalar
+from cutegen_git.hands.cache import Cache
+from cutegen_git.hands.toolchain import cutlass
 
 from .conftest import Builder, call_kernel, header, tensor
 
 pytestmark = pytest.mark.slow
+TUTORIALS = "cutlass_library/source/examples/cute/tutorial/"
 
 GEMM = """
 extern "C" cudaError_t launch(const Args& a, cudaStream_t s) {
@@ -52,10 +58,31 @@ HALF = (
 )
 
 
+@functools.cache
+def examples() -> Path:
+    """CUTLASS's examples: in the pinned wheel, not among the headers that the tool keeps."""
+
+    def unpack(folder: Path) -> None:
+        with tempfile.TemporaryDirectory() as scratch, zipfile.ZipFile(wheel(Path(scratch))) as archive:
+            for name in archive.namelist():
+                if name.startswith(TUTORIALS) and name.endswith(".cu"):
+                    (folder / Path(name).name).write_bytes(archive.read(name))
+
+    def wheel(folder: Path) -> Path:
+        found = cutlass.download(cutlass.CUTLASS_WHEEL, folder)
+        cutlass.check_sha256(found, cutlass.CUTLASS_SHA256)
+        return found
+
+    cache = Cache.default()
+    return cache.get("cutlass-tutorials", cutlass.CUTLASS_SHA256) or cache.put(
+        "cutlass-tutorials", cutlass.CUTLASS_SHA256, unpack
+    )
+
+
 def tutorial(include_dirs: list[Path], name: str) -> str:
     place = include_dirs[0].parent / "examples/cute/tutorial" / f"{name}.cu"
     if not place.is_file():
-        pytest.skip("the package has no tutorials")
+        place = examples() / f"{name}.cu"
     text = place.read_text().split("int main(")[0]
     return re.sub(r'#include\s*[<"](?:thrust|cutlass/util)/[^\n]*\n', "#include <iostream>\n", text)
 
