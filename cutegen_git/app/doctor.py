@@ -57,7 +57,7 @@ class Examination:
             return "ready"
         rest = f"; {WITHOUT[role]}" if WITHOUT[role] else ""
         if role is Role.VERIFY and set(lacking) <= {"GPU", "torch"}:
-            rest = "; kernels are compiled, not judged"
+            rest = "; the emulator checks, nothing is timed"
         return f"not complete: no {', no '.join(lacking)}{rest}"
 
     @property

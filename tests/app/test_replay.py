@@ -147,3 +147,14 @@ def test_recorded_claim_is_decided_again_from_git_alone(
     capsys.readouterr()
     assert run("verify", "--offline", "h200/0007-0.96x", "-C", folder) == 0
     assert "samples from 3 processes give the same numbers" in capsys.readouterr().out
+
+
+def test_task_inside_another_repository_is_refused_unless_that_ignores_it(
+    tmp_path: Path, run: Run, plain_git: Git, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain_git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text("/demo/\n")
+    assert run("new", str(tmp_path / "other"), "--example", "gemm") == 128
+    assert "one that it ignores" in capsys.readouterr().err
+    assert run("new", str(tmp_path / "demo"), "--example", "gemm") == 0
+    assert run("log", "-C", str(tmp_path / "demo")) == 0

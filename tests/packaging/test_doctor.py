@@ -86,7 +86,7 @@ def test_machine_without_tools_still_gets_its_report(tmp_path: Path) -> None:
     ("missing", "role", "says"),
     [
         ((), Role.VERIFY, "ready"),
-        (("GPU",), Role.VERIFY, "not complete: no GPU; kernels are compiled, not judged"),
+        (("GPU",), Role.VERIFY, "not complete: no GPU; the emulator checks, nothing is timed"),
         (("nvcc", "GPU"), Role.VERIFY, "not complete: no nvcc, no GPU; offline verification works"),
         (("litellm",), Role.PROPOSE, "not complete: no litellm; replay and handoff work"),
         (("GPU", "litellm"), Role.REVIEW, "ready"),
