@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cutegen_git.core import abi
 from cutegen_git.core.feedback.compiler import explain
 from cutegen_git.core.history import NO_DEVICE
 from cutegen_git.devices import gpu
@@ -240,13 +241,37 @@ class Bench:
         said = "\n".join([f"On the CPU emulator ({found.outcome.value}):", *lines])
         return replace(judged, feedback=f"{judged.feedback}\n\n{said}".strip())
 
+    @property
+    def disagreements(self) -> Path:
+        """Where cases lie in which a GPU passed what a rule of the emulator refused: that rule has no veto here."""
+        return self.cache.root / "emulator" / "disagreements"
+
+    def note_disagreement(self, commit: Commit, emulated: Verdict, gpu: Verdict) -> None:
+        """Where the two differ the GPU wins, and the case is kept."""
+        from cutegen_git.devices.emulator import disagreements, trouble
+
+        kind = trouble.kind_of(emulated.why)
+        if gpu.outcome is not Outcome.PASSED or emulated.outcome is Outcome.PASSED or kind is None:
+            return
+        sources = self.project.kernel_files(commit.id)
+        header = abi.header(self.project.task, builder.static_sizes(self.project.task)[0])
+        case = disagreements.Disagreement(
+            kind, commit.kernel_tree, sources, header, emulated.why, gpu.outcome.value
+        )
+        place = disagreements.add(self.disagreements, case)
+        self.say(
+            f"{commit.attempt.label}: the GPU passed what the emulator refused ({kind}); kept in {place}"
+        )
+
     def emulator(self) -> EmulatorDevice:
         """The emulator, opened at the first kernel."""
         if self._emulator is None:
             from cutegen_git.devices.emulator.device import EmulatorDevice
 
             assert self._toolchain is not None
-            self._emulator = EmulatorDevice(self._toolchain, self.cache.root / "emulator")
+            self._emulator = EmulatorDevice(
+                self._toolchain, self.cache.root / "emulator", disagreements=self.disagreements
+            )
         return self._emulator
 
     def session(self) -> Session:

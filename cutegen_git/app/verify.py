@@ -12,6 +12,7 @@ from cutegen_git.core import policy
 from cutegen_git.core.history import NO_DEVICE, History, Judged
 from cutegen_git.hands import machine
 from cutegen_git.words.attempt import Commit, Label
+from cutegen_git.words.device import EMULATOR
 from cutegen_git.words.errors import RepoError
 from cutegen_git.words.move import Advance
 from cutegen_git.words.verdict import Outcome, Verdict
@@ -86,6 +87,9 @@ def verify_one(
         claims_sign.key_file_for(project.task, bench.runner, machine.environment())
     best = history.best(bench.here)
     judging = bench.judge(commit, best.commit if best and best.commit.id != commit.id else None)
+    emulated = standing.on(EMULATOR) if standing else None
+    if bench.facts and emulated and emulated.device == EMULATOR:
+        bench.note_disagreement(commit, emulated, judging.verdict)
     if not record:
         return Verified(commit, judging.verdict)
     line = project.record(judging.verdict, judging.samples, judging.feedback)

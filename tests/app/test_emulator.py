@@ -130,3 +130,29 @@ def test_failed_check_on_a_gpu_is_explained_by_the_emulator(emulated: Desk) -> N
     assert told.verdict is verdict
     assert told.feedback.startswith("z is wrong\n\nOn the CPU emulator (out-of-bounds):\n")
     assert "kernel.cu:5" in told.feedback
+
+
+def test_gpu_that_passes_what_the_emulator_refused_takes_that_rules_veto(
+    emulated: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The GPU's verdict is given; the emulator's refusal, the store and the second judging are real."""
+    from dataclasses import replace
+
+    from cutegen_git.app.bench import Bench
+    from cutegen_git.app.project import Project
+    from cutegen_git.devices.emulator import disagreements
+    from cutegen_git.words.verdict import Outcome
+
+    emulated.play(new_file(KERNEL.replace("if (i < n)", "if (i <= n)")))
+    project = Project.open(emulated.folder)
+    store = tmp_path_factory.mktemp("disagreements")
+    monkeypatch.setattr(Bench, "disagreements", store)
+    bench = Bench(project, lambda line: None, wanted="emulator")
+    [commit] = project.attempts()
+    [refused] = project.verdicts()[commit.id]
+    assert refused.outcome is Outcome.OUT_OF_BOUNDS
+    bench.note_disagreement(
+        commit, refused, replace(refused, outcome=Outcome.PASSED, device="rtx4090", why="")
+    )
+    assert disagreements.kinds(store) == {"oob-global"}
+    assert bench.judge(commit).verdict.outcome is not Outcome.OUT_OF_BOUNDS

@@ -43,7 +43,5 @@ def test_emulator_says_what_it_can(item: Exhibit, court: object) -> None:
     from cheats.court import Court
 
     assert isinstance(court, Court)
-    if item.name == "packed_weights":
-        pytest.xfail("the emulator's device gives packed weights no room")
     row = court.judge(item, item.on_emulator)
     assert row.is_right, f"{row.found.value}: {row.why}"
