@@ -22,11 +22,9 @@ class StandIn(Bench):
     """Judges by reading. It opens nothing."""
 
     def __post_init__(self) -> None:
+        self.gpu, self.no_device = None, "it only reads"
+        self.here = DEVICE
         self.runner = machine.runner_name(DEVICE, machine.environment())
-
-    @property
-    def here(self) -> str:
-        return DEVICE
 
     def judge(self, commit: Commit, incumbent: Commit | None = None) -> Judging:
         word, _, rest = (
