@@ -108,7 +108,10 @@ def find_tag(project: Project, name: str) -> RawTag:
     meant = [known for known in tags if label and known.partition("/")[2].startswith(f"{label}-")]
     if len(meant) == 1:
         return tags[meant[0]]
-    names = ", ".join(meant or sorted(tags)) or "none"
+    names = (
+        ", ".join(meant or sorted(tags))
+        or "none here: `cutegen-git sync` fetches claims, `verify` makes them"
+    )
     raise RepoError(f"{name} names {'several claims' if meant else 'no claim'}; there are {names}")
 
 
